@@ -1,0 +1,10 @@
+import { clientRead, isStorable } from '../../../../../../lib/http/client-read'
+import { problem } from '../../../../../../lib/http/problem'
+import { json } from '../../../../../../lib/http/respond'
+import { findRefund } from '../../../../../../lib/orders/read'
+
+export const GET = clientRead(async ({ params, tenant, node }) => {
+  const at = { orderId: params.id!, refundId: params.refundId! }
+  const refund = isStorable(at.orderId + at.refundId) ? await findRefund(node.store, tenant.id, at) : null
+  return refund ? json(200, refund) : problem('refund_not_found')
+})

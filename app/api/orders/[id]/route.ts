@@ -1,0 +1,9 @@
+import { clientRead, isStorable } from '../../../../lib/http/client-read'
+import { problem } from '../../../../lib/http/problem'
+import { json } from '../../../../lib/http/respond'
+import { findOrder } from '../../../../lib/orders/read'
+
+export const GET = clientRead(async ({ params, tenant, node }) => {
+  const order = isStorable(params.id!) ? await findOrder(node.store, tenant.id, params.id!) : null
+  return order ? json(200, order) : problem('order_not_found', { retry: 'none' })
+})

@@ -1,0 +1,85 @@
+// The environment, parsed once. A bad value stops the start with one line that names it; nothing else in the
+// project reads process.env.
+import { z } from 'zod'
+import { processWide } from './process-wide'
+
+const seconds = (fallback: number) => z.coerce.number().positive().default(fallback)
+const interval = (fallback: number) => z.coerce.number().nonnegative().default(fallback)
+const hours = (fallback: number) =>
+  z.coerce
+    .number()
+    .positive()
+    .max(24 * 366)
+    .default(fallback)
+const text = z.string().min(1)
+const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgresql:// URL')
+const onOff = (fallback: 'on' | 'off') => z.enum(['on', 'off']).default(fallback)
+
+const Environment = z
+  .object({
+    DATABASE_URL: postgresUrl.optional(),
+    DIRECT_DATABASE_URL: postgresUrl.optional(),
+    PORT: z.coerce.number().int().min(0).max(65535).default(3000),
+    LEASE_SECONDS: seconds(60),
+    GATEWAY_TIMEOUT_MS: z.coerce.number().int().positive().default(10_000),
+    KEY_TTL_HOURS: hours(24),
+    TOMBSTONE_HOURS: hours(168),
+    SETTLE_SECONDS: interval(120),
+    SWEEP_INTERVAL_SECONDS: interval(60),
+    REAP_INTERVAL_SECONDS: interval(3600),
+    RECONCILE_INTERVAL_SECONDS: interval(30),
+    LEDGER_INTERVAL_SECONDS: interval(86_400),
+    RECONCILE_MAX_ATTEMPTS: z.coerce.number().int().positive().default(12),
+    MAX_REQUEST_AGE_SECONDS: z.coerce.number().positive().optional(),
+    WORKER: onOff('on'),
+    GATEWAY: z.enum(['sandbox']).default('sandbox'),
+    SANDBOX_IDEMPOTENT: z.enum(['true', 'false']).default('true'),
+    ADMIN_EMAIL: z.email().optional(),
+    ADMIN_PASSWORD: z.string().min(8).max(128).optional(),
+    DEMO_API_KEY: text.optional(),
+    ADMIN_TOKEN: text.optional(),
+    LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('warn'),
+  })
+  .superRefine((env, ctx) => {
+    // A re-claimed attempt asks the provider and then calls it: both must fit into one lease.
+    if (env.LEASE_SECONDS * 1000 <= 2 * env.GATEWAY_TIMEOUT_MS)
+      ctx.addIssue({
+        code: 'custom',
+        path: ['LEASE_SECONDS'],
+        message: `${env.LEASE_SECONDS} must exceed twice GATEWAY_TIMEOUT_MS (${env.GATEWAY_TIMEOUT_MS} ms)`,
+      })
+  })
+
+export type Config = ReturnType<typeof parseConfig>
+
+export function parseConfig(environment: Record<string, string | undefined>) {
+  // An empty variable is an unset one: that is how shells and compose files switch a setting off.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = Environment.safeParse(given)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new Error(`Configuration: ${issue?.path.join('.')}: ${issue?.message}`)
+  }
+  const env = parsed.data
+  return {
+    databaseUrl: env.DATABASE_URL,
+    directDatabaseUrl: env.DIRECT_DATABASE_URL ?? env.DATABASE_URL,
+    port: env.PORT,
+    leaseMs: env.LEASE_SECONDS * 1000,
+    gatewayTimeLimitMs: env.GATEWAY_TIMEOUT_MS,
+    keyTtlHours: env.KEY_TTL_HOURS,
+    settleMs: env.SETTLE_SECONDS * 1000,
+    maxRequestAgeMs: env.MAX_REQUEST_AGE_SECONDS === undefined ? null : env.MAX_REQUEST_AGE_SECONDS * 1000,
+    reconcileIntervalMs: env.RECONCILE_INTERVAL_SECONDS * 1000,
+    worker: env.WORKER === 'on',
+    gateway: env.GATEWAY,
+    sandboxIdempotent: env.SANDBOX_IDEMPOTENT === 'true',
+    adminEmail: env.ADMIN_EMAIL,
+    adminPassword: env.ADMIN_PASSWORD,
+    demoApiKey: env.DEMO_API_KEY,
+    adminToken: env.ADMIN_TOKEN,
+    logLevel: env.LOG_LEVEL,
+  }
+}
+
+export const config = (): Config => processWide('config', () => parseConfig(process.env))

@@ -1,0 +1,41 @@
+// Which failures of the store mean "it can't be asked now" and which are bugs. Only the former may open the
+// circuit, be retried, or become a 503.
+
+/** Connection exceptions, insufficient resources, operator intervention, and a statement that ran out of time. */
+const UNAVAILABLE_CLASSES = new Set(['08', '53', '57'])
+/** Deadlock and serialisation failures: the transaction is gone, running it again is right. */
+const RETRYABLE = new Set(['40001', '40P01'])
+/** A read-only server: a primary that was demoted under us. */
+const READ_ONLY = '25006'
+
+/** Known by its code, not by its class: Next's bundles have a copy of this file each. */
+const STORE_UNAVAILABLE = 'STORE_UNAVAILABLE'
+
+export class StoreUnavailable extends Error {
+  readonly code = STORE_UNAVAILABLE
+  constructor(cause: unknown) {
+    super('The store could not be asked.', { cause })
+    this.name = 'StoreUnavailable'
+  }
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : ''
+}
+
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code === STORE_UNAVAILABLE) return true
+  if (code.length === 5 && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
+    return UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY
+  if (/^(E[A-Z_]+)$/.test(code)) return true
+  // node-postgres reports a lost or unobtainable connection as a bare Error
+  return /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|query read timeout|not queryable|cannot use a pool after calling end/i.test(
+    (error as Error | null)?.message ?? '',
+  )
+}
+
+export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error))
+export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
+  codeOf(error) === '23505' && (error as { constraint?: string }).constraint === constraint

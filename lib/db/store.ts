@@ -1,0 +1,90 @@
+// The one way to PostgreSQL. Every statement goes through here, so every statement is prepared once a connection,
+// fails fast while the store is gone, and runs in UTC.
+import { createHash } from 'node:crypto'
+import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel'
+import pg from 'pg'
+import type { Sql } from 'sql-template-tag'
+import { isRetryable, isUnavailable, StoreUnavailable } from './sqlstate'
+
+/** Opens after this many failures in a row; one probe is let through after the pause. */
+const FAILURES_TO_OPEN = 5
+const PROBE_AFTER_MS = 2000
+/** A reservation waits for a rival's commit, which is one statement long: longer than this, something is wrong. */
+const STATEMENT_TIMEOUT_MS = 8000
+/** Long enough for a busy server, short enough for a client that waits for its 503. */
+const CONNECT_TIMEOUT_MS = 3000
+/** Deadlock victims run again this often; then it is not bad luck. */
+const MAX_RUNS = 3
+
+export interface Store {
+  readonly pool: pg.Pool
+  /** Runs one statement. Throws StoreUnavailable where the store can't be asked. */
+  query<Row>(statement: Sql): Promise<Row[]>
+  /** The same past the circuit, for a writer that must keep trying although the circuit is open. */
+  queryPastCircuit<Row>(statement: Sql): Promise<Row[]>
+  close(): Promise<void>
+}
+
+const names = new Map<string, string>()
+// A statement's text names it: equal text is prepared once a connection and planned once, whoever wrote it.
+function nameOf(text: string): string {
+  let name = names.get(text)
+  if (!name) {
+    name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
+    names.set(text, name)
+  }
+  return name
+}
+
+export function openPool(url: string, options: { max: number; applicationName: string }): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.max,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    // a server that vanished without a word must not hold a request for minutes
+    query_timeout: STATEMENT_TIMEOUT_MS + 2000,
+    keepAlive: true,
+    options: '-c TimeZone=UTC',
+  })
+  // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
+export function openStore(url: string, options: { max: number; applicationName: string }): Store {
+  const pool = openPool(url, options)
+  const circuit = circuitBreaker(handleWhen(isUnavailable), {
+    halfOpenAfter: PROBE_AFTER_MS,
+    breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
+  })
+
+  async function run<Row>(statement: Sql): Promise<Row[]> {
+    const { text, values } = statement
+    for (let runs = 1; ; runs++) {
+      try {
+        const result = await pool.query({ name: nameOf(text), text, values: values as unknown[] })
+        return result.rows as Row[]
+      } catch (error) {
+        if (isRetryable(error) && runs < MAX_RUNS) continue
+        if (isUnavailable(error)) throw new StoreUnavailable(error)
+        throw error
+      }
+    }
+  }
+
+  return {
+    pool,
+    async query<Row>(statement: Sql) {
+      try {
+        return await circuit.execute(() => run<Row>(statement))
+      } catch (error) {
+        throw error instanceof BrokenCircuitError ? new StoreUnavailable(error) : error
+      }
+    },
+    queryPastCircuit: run,
+    close: () => pool.end(),
+  }
+}

@@ -1,0 +1,151 @@
+// A keyed POST: authentication, media type, size, JSON, header, age, validation, store — in this order — and then
+// the boundary. Every route that changes something for a client goes through here.
+import type { z } from 'zod'
+import { databaseNowMs } from '../db/clock'
+import { parseKey, quoteKey } from '../idempotency/key'
+import type { Operation } from '../idempotency/operation'
+import { type Outcome, run } from '../idempotency/run'
+import { retryAfterSeconds, toClientRecord } from '../idempotency/view'
+import { enqueueAccepted } from '../jobs/enqueue'
+import { type Services, services } from '../node/services'
+import type { Tenant } from '../tenants/authenticate'
+import type { Admission } from '../tenants/limits'
+import { bearerOf } from './bearer'
+import { readJson } from './body'
+import { type Preferences, parsePrefer, preferenceApplied } from './prefer'
+import { problem } from './problem'
+import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
+import { validate } from './validate'
+
+type RouteContext = { params: Promise<Record<string, string>> }
+type Route = (request: Request, context: RouteContext) => Promise<Response>
+
+interface Keyed<Schema extends z.ZodType> {
+  body: Schema
+  // biome-ignore lint/suspicious/noExplicitAny: what an operation reports is its own business
+  operation: (services: Services) => Operation<z.infer<Schema>, any>
+}
+
+/** Ids in a path are ours; anything else names nothing, and may not even be storable. */
+const ID = /^[\w-]{1,64}$/
+
+export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): Route {
+  const route: Route = async (request, context) => {
+    const requestId = requestIdOf(request)
+    const key = parseKey(request.headers.get('idempotency-key'))
+    const headers = { 'x-request-id': requestId, 'idempotency-key': key.ok ? quoteKey(key.key) : null }
+    try {
+      const answered = await answer(endpoint, request, (await context.params) ?? {}, key, requestId)
+      return toResponse(answered.parts, { ...headers, ...answered.headers })
+    } catch (error) {
+      return toResponse(failure(error, requestId), headers)
+    }
+  }
+  return Object.assign(route, { keyed: true })
+}
+
+interface Answered {
+  parts: Parts
+  headers?: Record<string, string | null>
+}
+
+async function answer<Schema extends z.ZodType>(
+  endpoint: Keyed<Schema>,
+  request: Request,
+  params: Record<string, string>,
+  key: ReturnType<typeof parseKey>,
+  requestId: string,
+): Promise<Answered> {
+  const node = services()
+  const apiKey = bearerOf(request)
+  const tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
+  if (!tenant) return { parts: problem('unauthenticated') }
+
+  const read = await readJson(request)
+  if (!read.ok) return { parts: problem(read.code) }
+  if (!key.ok)
+    return {
+      parts:
+        key.reason === 'missing'
+          ? problem('idempotency_key_missing')
+          : problem('idempotency_key_invalid', { detail: key.detail }),
+    }
+  if (isTooOld(request, node.config.maxRequestAgeMs)) return { parts: problem('request_too_old') }
+  const valid = validate(endpoint.body, read.value)
+  if (!valid.ok) return { parts: problem('invalid_request', { issues: valid.issues }) }
+  if (Object.values(params).some((id) => !ID.test(id))) return { parts: problem('order_not_found') }
+
+  const prefer = parsePrefer(request.headers.get('prefer'))
+  const admission = await node.limits.admit(tenant)
+  let created = false
+  try {
+    const outcome = await run(node.boundary, endpoint.operation(node), {
+      tenantId: tenant.id,
+      key: key.key,
+      input: { params, body: valid.value },
+      requestId,
+      retentionHours: tenant.retentionHours,
+      waitMs: (prefer.waitSeconds ?? 0) * 1000,
+      acceptedAs: prefer.respondAsync ? enqueueAccepted : null,
+      mayCreate: admission.ok,
+      signal: request.signal,
+    })
+    created = 'created' in outcome && outcome.created
+    return { parts: partsOf(outcome, admission), headers: headersOf(outcome, prefer) }
+  } finally {
+    if (admission.ok) endAdmission(node, tenant, created)
+  }
+}
+
+const endAdmission = (node: Services, tenant: Tenant, created: boolean) => node.limits.end(tenant, created)
+
+function isTooOld(request: Request, maxAgeMs: number | null): boolean {
+  if (maxAgeMs === null) return false
+  const sentAt = Date.parse(request.headers.get('date') ?? '')
+  return Number.isNaN(sentAt) || databaseNowMs() - sentAt > maxAgeMs
+}
+
+function partsOf(outcome: Outcome, admission: Admission): Parts {
+  switch (outcome.kind) {
+    case 'answered':
+      return outcome.answer
+    case 'accepted': {
+      const record = toClientRecord(outcome.record)
+      return json(202, record, {
+        location: `/api/idempotency-keys/${encodeURIComponent(record.key)}?endpoint=${encodeURIComponent(record.endpoint)}`,
+        'retry-after': String(record.retryAfterSeconds ?? 1),
+      })
+    }
+    case 'in_progress':
+      return problem('idempotency_key_in_progress', { afterSeconds: retryAfterSeconds(outcome.record) ?? undefined })
+    case 'unknown':
+      return problem('idempotency_outcome_unknown', { afterSeconds: retryAfterSeconds(outcome.record) ?? undefined })
+    case 'misuse':
+      return problem('idempotency_key_reused')
+    case 'expired': {
+      const { resource, responseStatus } = outcome.record
+      const response = responseStatus === null ? null : { status: responseStatus }
+      return problem('idempotency_key_expired', { resource, response })
+    }
+    case 'not_executed':
+      return problem('payment_provider_unavailable')
+    case 'outcome_unknown':
+      return problem('payment_outcome_unknown')
+    case 'not_allowed':
+      return admission.ok || admission.limit === 'rate'
+        ? problem('rate_limited', { afterSeconds: admission.ok ? 1 : admission.afterSeconds })
+        : problem('active_key_limit', { afterSeconds: admission.afterSeconds })
+  }
+}
+
+function headersOf(outcome: Outcome, prefer: Preferences): Record<string, string | null> {
+  const expiresAt = 'record' in outcome ? outcome.record.expiresAt : 'expiresAt' in outcome ? outcome.expiresAt : null
+  return {
+    'idempotency-expires': expiresAt?.toUTCString() ?? null,
+    'idempotent-replayed': outcome.kind === 'answered' && outcome.replayed ? 'true' : null,
+    'preference-applied': preferenceApplied({
+      ...prefer,
+      respondAsync: prefer.respondAsync && outcome.kind === 'accepted',
+    }),
+  }
+}

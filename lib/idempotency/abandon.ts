@@ -1,0 +1,29 @@
+// An accepted request that nobody took up before its key ran out ends with a stored answer, so that its client is
+// told once and for all that nothing happened and nothing will.
+import type { Store } from '../db/store'
+import type { AnyOperation, Input } from './operation'
+import { type KeyRecord, providerKeyOf } from './record'
+import { settle } from './sql/settle'
+
+/** False when it was not abandoned: taken up meanwhile, or not past its time. */
+export async function abandon(
+  store: Store,
+  operation: AnyOperation,
+  found: { record: KeyRecord; input: Input },
+  by: string,
+): Promise<boolean> {
+  const { record, input } = found
+  if (record.state !== 'pending' || !record.pastExpiry || !record.resource) return false
+  const { id: recordId, tenantId, resource, createdAt, attempt } = record
+  const settlement = operation.abandon({
+    recordId,
+    tenantId,
+    number: attempt,
+    createdAt,
+    resource,
+    input,
+    providerKey: providerKeyOf(recordId),
+  })
+  const event = { event: 'abandoned', by } as const
+  return (await settle(store, { recordId, attempt, from: ['pending'], settlement, event })) !== null
+}

@@ -1,0 +1,167 @@
+// Driving one attempt from its claim to its end. Every phase returns one of a closed set, so all control flow of an
+// attempt is in this file; every write is guarded by the attempt, so a driver that lost its lease changes nothing.
+import type { Boundary } from './boundary'
+import type { LeaseClock } from './lease'
+import type { Answer, Attempt, Executed, Operation, Settlement } from './operation'
+import { persist } from './persist'
+import { advance, stillOwned } from './sql/advance'
+import { effectEvidence, keepEvidence } from './sql/evidence'
+import { outcomeUnknown } from './sql/outcome-unknown'
+import { release } from './sql/release'
+import { settle } from './sql/settle'
+
+export type Driven =
+  | { kind: 'answered'; answer: Answer; expiresAt: Date }
+  /** Proven: nothing was executed. */
+  | { kind: 'not_executed'; code: string; expiresAt: Date | null }
+  | { kind: 'outcome_unknown'; code: string; expiresAt: Date | null }
+  /** Somebody else moved the record on: the client is to be answered as any duplicate is. */
+  | { kind: 'fenced' }
+
+interface Drive<Body, Report> {
+  boundary: Boundary
+  operation: Operation<Body, Report>
+  attempt: Attempt<Body, Report>
+  lease: LeaseClock
+}
+
+export async function drive<Body, Report>(d: Drive<Body, Report> & { recoveryPoint: string }): Promise<Driven> {
+  const refusal = d.operation.refusal?.(d.attempt)
+  if (refusal) return settleOwn(d, refusal)
+
+  const localDone = await driveLocalPhases(d, d.recoveryPoint)
+  if (localDone) return localDone
+
+  if (d.attempt.number > 1) {
+    const known = await askBeforeCalling(d)
+    if (known) return known
+  }
+  return callProvider(d)
+}
+
+/** Null when the external phase has been entered. */
+async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: string): Promise<Driven | null> {
+  const { local, external } = d.operation
+  const start = local.findIndex((phase) => phase.name === from)
+  if (start < 0) return null
+  for (let i = start; i < local.length; i++) {
+    const outcome = await local[i]!.run(d.attempt).catch((bug: unknown) => releaseAfterBug(d, bug))
+    if (outcome.kind === 'answer') return settleOwn(d, outcome.settlement)
+    const next = local[i + 1]
+    const entered = await advance(d.boundary.store, {
+      recordId: d.attempt.recordId,
+      attempt: d.attempt.number,
+      to: next ? { name: next.name, external: false } : { name: external.name, external: true },
+      effects: outcome.effects,
+      nodeId: d.boundary.nodeId,
+    })
+    if (!entered) return { kind: 'fenced' }
+  }
+  return null
+}
+
+/** An attempt after the first asks for the effect before it calls. Null when there is none and it may call. */
+async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<Driven | null> {
+  const { external } = d.operation
+  if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short')
+  const verdict = await external.lookUp(d.attempt)
+  switch (verdict.kind) {
+    case 'succeeded':
+    case 'declined':
+      return settleOwn(d, external.conclude(d.attempt, verdict), verdict)
+    case 'pending':
+      return giveUp(d, 'provider_pending')
+    case 'unreachable':
+      return releaseOwn(d, 'provider_unreachable')
+    case 'not_found':
+  }
+  const { recordId, number: attempt } = d.attempt
+  if (await stillOwned(d.boundary.store, { recordId, attempt, forMs: external.timeLimitMs })) return null
+  // Told of the effect since the claim: settle with that. Otherwise the record is not ours any more.
+  const evidence = await effectEvidence(d.boundary.store, recordId)
+  return evidence ? settleOwn(d, external.conclude(d.attempt, evidence), evidence) : releaseOwn(d, 'lease_too_short')
+}
+
+async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Driven> {
+  const { external } = d.operation
+  if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short')
+  const verdict = await external.call(d.attempt).catch(async (bug: unknown) => {
+    // Whether it was sent can't be told any more.
+    await giveUp(d, 'internal_error')
+    throw bug
+  })
+  switch (verdict.kind) {
+    case 'succeeded':
+    case 'declined':
+      return settleOwn(d, external.conclude(d.attempt, verdict), verdict)
+    case 'not_executed':
+      return releaseOwn(d, verdict.code)
+    case 'unclear':
+      return giveUp(d, verdict.code)
+  }
+}
+
+async function settleOwn<Body, Report>(
+  d: Drive<Body, Report>,
+  settlement: Settlement,
+  executed?: Executed,
+): Promise<Driven> {
+  const { recordId, number: attempt } = d.attempt
+  const by = d.boundary.nodeId
+  const settled = await persist(d.boundary.store, d.lease, (store) =>
+    settle(store, { recordId, attempt, from: ['in_progress'], settlement, event: { event: 'settled', by, attempt } }),
+  )
+  if (settled === 'store_lost') return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
+  if (settled) return { kind: 'answered', answer: settlement.answer, expiresAt: settled.expiresAt }
+  if (executed) await testify(d, executed)
+  return { kind: 'fenced' }
+}
+
+/** A fenced owner changes nothing, but what it learned is kept, and settles a record that waits for it. */
+async function testify<Body, Report>(d: Drive<Body, Report>, executed: Executed): Promise<void> {
+  const { recordId, number: attempt } = d.attempt
+  await persist(d.boundary.store, d.lease, async (store) => {
+    const sourceId = `${recordId}:${attempt}`
+    const kept = await keepEvidence(store, { recordId, source: 'late_owner', sourceId, attempt, executed })
+    if (!kept) return
+    const proof =
+      executed.kind === 'succeeded'
+        ? kept.state === 'unknown' || kept.state === 'failed_retryable'
+        : // A decline is proof only where no other attempt can have called.
+          kept.state === 'unknown' && kept.attempt === 1
+    if (!proof) return
+    await settle(store, {
+      recordId,
+      attempt: kept.attempt,
+      from: [kept.state],
+      settlement: d.operation.external.conclude(d.attempt, executed),
+      event: { event: 'settled', by: 'late_owner', attempt: kept.attempt },
+    })
+  })
+}
+
+async function releaseOwn<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
+  const { recordId, number: attempt } = d.attempt
+  const effects = d.operation.external.release(d.attempt)
+  const event = { event: 'released', by: d.boundary.nodeId, attempt } as const
+  const released = await persist(d.boundary.store, d.lease, (store) =>
+    release(store, { recordId, attempt, from: 'in_progress', code, effects, event }),
+  )
+  if (released === 'store_lost') return { kind: 'not_executed', code, expiresAt: null }
+  return released ? { kind: 'not_executed', code, expiresAt: released.expiresAt } : { kind: 'fenced' }
+}
+
+async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
+  const { recordId, number: attempt } = d.attempt
+  const moved = await persist(d.boundary.store, d.lease, (store) =>
+    outcomeUnknown(store, { recordId, attempt, code, nodeId: d.boundary.nodeId }),
+  )
+  if (moved === 'store_lost') return { kind: 'outcome_unknown', code, expiresAt: null }
+  return moved ? { kind: 'outcome_unknown', code, expiresAt: moved.expiresAt } : { kind: 'fenced' }
+}
+
+/** Nothing was called in a local phase, so a bug there proves that nothing was executed. */
+async function releaseAfterBug<Body, Report>(d: Drive<Body, Report>, bug: unknown): Promise<never> {
+  await releaseOwn(d, 'internal_error')
+  throw bug
+}

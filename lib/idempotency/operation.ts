@@ -1,0 +1,95 @@
+// What an endpoint tells the boundary about itself. The boundary knows no domain: it sees effects as SQL that
+// commits with its own moves, and the outside world as verdicts.
+//
+// An operation is: what commits with the reservation, local phases (each a commit of its own), and one external
+// phase. More than one external effect behind one key would need a key each; see docs/decisions.
+import type { Sql } from 'sql-template-tag'
+
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  /** The bytes to replay, as they were first sent. */
+  body: string
+}
+
+export interface Resource {
+  type: string
+  id: string
+}
+
+/** What a client asked for, as it was validated; stored until the key expires. */
+export interface Input<Body = unknown> {
+  params: Record<string, string>
+  body: Body
+}
+
+/** Common table expressions (`name AS (…)`) that run in the statement of a move and read the moved row from `moved`. */
+export type Effects = readonly Sql[]
+
+/** A final answer, and what commits with it. */
+export interface Settlement {
+  answer: Answer
+  effects: Effects
+  /** The provider's reference of what was executed or declined; null where nothing was asked of it. */
+  effectRef: string | null
+}
+
+/** Everything that an attempt knows. `report` is what `begin` found out inside the reservation. */
+export interface Attempt<Body, Report> {
+  recordId: string
+  tenantId: string
+  number: number
+  createdAt: Date
+  resource: Resource
+  input: Input<Body>
+  report: Report
+  /** The same on every attempt of this record. */
+  providerKey: string
+}
+
+export type Executed = { kind: 'succeeded'; ref: string } | { kind: 'declined'; ref: string }
+export type CallVerdict = Executed | { kind: 'not_executed'; code: string } | { kind: 'unclear'; code: string }
+export type LookUpVerdict = Executed | { kind: 'not_found' } | { kind: 'pending' } | { kind: 'unreachable' }
+
+export interface LocalPhase<Body, Report> {
+  /** The recovery point: stored when the phase is entered, where a later attempt resumes. */
+  name: string
+  run(
+    attempt: Attempt<Body, Report>,
+  ): Promise<{ kind: 'next'; effects: Effects } | { kind: 'answer'; settlement: Settlement }>
+}
+
+export interface ExternalPhase<Body, Report> {
+  name: string
+  /** No call or look-up takes longer. */
+  timeLimitMs: number
+  call(attempt: Attempt<Body, Report>): Promise<CallVerdict>
+  lookUp(attempt: Attempt<Body, Report>): Promise<LookUpVerdict>
+  /** The answer that a client gets for what was executed, whoever found it out. */
+  conclude(attempt: Attempt<Body, Report>, executed: Executed): Settlement
+  /** What is given back when it is proven that nothing was executed. */
+  release(attempt: Attempt<Body, Report>): Effects
+}
+
+export interface Operation<Body = unknown, Report = unknown> {
+  /** Method and route template: the scope of its keys, with the tenant. */
+  endpoint: string
+  retentionHours?: number
+  newResource(): Resource
+  /** What commits with the reservation, and with each later claim. `report` is a scalar that the phases receive. */
+  begin(start: { attempt: Omit<Attempt<Body, Report>, 'report' | 'createdAt'>; first: boolean }): {
+    effects: Effects
+    report?: Sql
+  }
+  /** What the reservation itself ruled out: stored as the answer, the provider is not asked. */
+  refusal?(attempt: Attempt<Body, Report>): Settlement | null
+  local: readonly LocalPhase<Body, Report>[]
+  external: ExternalPhase<Body, Report>
+  /** What `begin` reported, read again for whoever settles a record without claiming it. */
+  recall(record: { id: string; tenantId: string; resource: Resource; input: Input<Body> }): Promise<Report>
+  /** The stored answer of an asynchronous request that nobody took up in time. */
+  abandon(attempt: Omit<Attempt<Body, Report>, 'report'>): Settlement
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of operations of different bodies and reports
+export type AnyOperation = Operation<any, any>

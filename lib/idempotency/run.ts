@@ -1,0 +1,248 @@
+// One keyed request from reservation to answer. Reads like the contract: reserve or find; then decide; then replay,
+// wait, claim, or say why not. Whoever loses a race comes round again and decides anew.
+import type { Sql } from 'sql-template-tag'
+import { newId } from '../db/id'
+import type { Boundary } from './boundary'
+import { decide } from './decide'
+import { type Driven, drive } from './drive'
+import { fingerprint as fingerprintOf } from './fingerprint'
+import { LeaseClock } from './lease'
+import type { Answer, Input, Operation } from './operation'
+import { type KeyRecord, providerKeyOf } from './record'
+import { settleByEvidence } from './settle-by-evidence'
+import { markAwaited } from './sql/await'
+import { claim } from './sql/claim'
+import { leaseOver } from './sql/outcome-unknown'
+import { type Reserved, reserve } from './sql/reserve'
+
+export interface KeyedRequest<Body> {
+  tenantId: string
+  key: string
+  input: Input<Body>
+  requestId: string
+  /** The tenant's own retention, where it has one. */
+  retentionHours: number | null
+  /** How long a duplicate waits for the attempt under way. */
+  waitMs: number
+  /** Set for a request that is to be accepted and run by a worker: the job that commits with it. */
+  acceptedAs: ((recordId: string) => Sql) | null
+  mayCreate: boolean
+  signal?: AbortSignal
+}
+
+export type Outcome =
+  | { kind: 'answered'; answer: Answer; replayed: boolean; expiresAt: Date; created: boolean }
+  | { kind: 'accepted'; record: KeyRecord; created: boolean }
+  | { kind: 'in_progress'; record: KeyRecord }
+  | { kind: 'unknown'; record: KeyRecord }
+  | { kind: 'misuse'; record: KeyRecord }
+  | { kind: 'expired'; record: KeyRecord }
+  | { kind: 'not_executed'; code: string; expiresAt: Date; created: boolean }
+  | { kind: 'outcome_unknown'; code: string; expiresAt: Date; created: boolean }
+  | { kind: 'not_allowed' }
+
+/** Each turn follows a lost race; so many in a row on one key mean that something else is wrong. */
+const MAX_TURNS = 50
+
+export async function run<Body, Report>(
+  boundary: Boundary,
+  operation: Operation<Body, Report>,
+  request: KeyedRequest<Body>,
+): Promise<Outcome> {
+  const fingerprint = fingerprintOf({
+    method: operation.endpoint.split(' ', 1)[0]!,
+    endpoint: operation.endpoint,
+    params: request.input.params,
+    body: request.input.body,
+  })
+  const waitUntil = performance.now() + request.waitMs
+  let created = false
+  let fenced = false
+
+  for (let turn = 1; ; turn++) {
+    const lease = new LeaseClock(boundary.leaseMs)
+    const found = await reserveFor(boundary, operation, request, fingerprint)
+    if (found.kind === 'not_allowed') return found
+    const { record } = found
+
+    if (found.kind === 'created') {
+      created = true
+      if (record.state === 'in_progress') {
+        const outcome = finished(await driveAttempt(boundary, operation, request, found, lease), record, created)
+        if (outcome) return outcome
+        fenced = true
+        continue
+      }
+    }
+
+    const decision = decide(record, fingerprint)
+    switch (decision) {
+      case 'misuse':
+      case 'expired':
+        return { kind: decision, record }
+      case 'unknown':
+        return { kind: 'unknown', record }
+      case 'replay':
+        // The request that was accepted and waited for its own answer gets it first, not again.
+        return {
+          kind: 'answered',
+          answer: record.answer!,
+          replayed: !created || fenced,
+          expiresAt: record.expiresAt,
+          created,
+        }
+      case 'running':
+        if (turn < MAX_TURNS && (await waited(boundary, record, waitUntil, request.signal))) continue
+        return record.async ? { kind: 'accepted', record, created } : { kind: 'in_progress', record }
+      case 'lease_over':
+        await leaseOver(boundary.store, { recordId: record.id, attempt: record.attempt, by: boundary.nodeId })
+        break
+      case 'settle_by_evidence':
+        await settleByEvidence(boundary.store, operation, record)
+        break
+      case 'claim': {
+        const claimed = await claimFor(boundary, operation, request, record)
+        if (!claimed) break
+        const attempt = { record: { ...record, attempt: record.attempt + 1 }, report: claimed.report }
+        const outcome = finished(await driveAttempt(boundary, operation, request, attempt, lease), record, created)
+        if (outcome) return outcome
+        fenced = true
+      }
+    }
+    if (turn >= MAX_TURNS) return { kind: 'in_progress', record }
+  }
+}
+
+/** A worker's way in: an accepted request, or one that was proven not executed, is claimed and driven. */
+export async function runAccepted(
+  boundary: Boundary,
+  operation: Operation,
+  accepted: { record: KeyRecord; input: Input; requestId: string },
+): Promise<Driven | { kind: 'not_claimed' }> {
+  const { record, input, requestId } = accepted
+  const lease = new LeaseClock(boundary.leaseMs)
+  const claimed = await claimFor(boundary, operation, { input, requestId }, record)
+  if (!claimed) return { kind: 'not_claimed' }
+  const attempt = { record: { ...record, attempt: record.attempt + 1 }, report: claimed.report }
+  return driveAttempt(boundary, operation, { input }, attempt, lease)
+}
+
+function firstPhase(operation: Operation<never, never>): { name: string; external: boolean } {
+  const [local] = operation.local
+  return local ? { name: local.name, external: false } : { name: operation.external.name, external: true }
+}
+
+function reserveFor<Body, Report>(
+  boundary: Boundary,
+  operation: Operation<Body, Report>,
+  request: KeyedRequest<Body>,
+  fingerprint: string,
+): Promise<Reserved> {
+  const id = newId('idem')
+  const resource = operation.newResource()
+  const { tenantId, input, key, requestId } = request
+  const start = { recordId: id, tenantId, number: 1, resource, input, providerKey: providerKeyOf(id) }
+  const { effects, report } = operation.begin({ attempt: start, first: true })
+  return reserve(boundary.store, {
+    id,
+    tenantId,
+    endpoint: operation.endpoint,
+    key,
+    fingerprint,
+    request: JSON.stringify(input),
+    requestId,
+    resource,
+    retentionSeconds: (request.retentionHours ?? operation.retentionHours ?? boundary.defaultRetentionHours) * 3600,
+    leaseMs: boundary.leaseMs,
+    settleMs: boundary.settleMs,
+    nodeId: boundary.nodeId,
+    phase: request.acceptedAs ? null : firstPhase(operation as Operation<never, never>),
+    effects,
+    report,
+    job: request.acceptedAs?.(id),
+    mayCreate: request.mayCreate,
+  })
+}
+
+function claimFor<Body, Report>(
+  boundary: Boundary,
+  operation: Operation<Body, Report>,
+  request: { input: Input<Body>; requestId: string },
+  record: KeyRecord,
+): Promise<{ report: unknown } | null> {
+  const { id: recordId, tenantId, resource } = record
+  const { input, requestId } = request
+  const number = record.attempt + 1
+  const start = { recordId, tenantId, number, resource: resource!, input, providerKey: providerKeyOf(recordId) }
+  const { effects, report } = operation.begin({ attempt: start, first: false })
+  const resumed = operation.local.find((phase) => phase.name === record.recoveryPoint)
+  return claim(boundary.store, {
+    recordId,
+    attempt: record.attempt,
+    phase: resumed
+      ? { name: resumed.name, external: false }
+      : record.recoveryPoint === null
+        ? firstPhase(operation as Operation<never, never>)
+        : { name: operation.external.name, external: true },
+    leaseMs: boundary.leaseMs,
+    settleMs: boundary.settleMs,
+    nodeId: boundary.nodeId,
+    requestId,
+    effects,
+    report,
+  })
+}
+
+function driveAttempt<Body, Report>(
+  boundary: Boundary,
+  operation: Operation<Body, Report>,
+  request: { input: Input<Body> },
+  claimed: { record: KeyRecord; report: unknown },
+  lease: LeaseClock,
+): Promise<Driven> {
+  const { record, report } = claimed
+  return drive({
+    boundary,
+    operation,
+    lease,
+    recoveryPoint: record.recoveryPoint ?? firstPhase(operation as Operation<never, never>).name,
+    attempt: {
+      recordId: record.id,
+      tenantId: record.tenantId,
+      number: record.attempt,
+      createdAt: record.createdAt,
+      resource: record.resource!,
+      input: request.input,
+      report: report as Report,
+      providerKey: providerKeyOf(record.id),
+    },
+  })
+}
+
+/** Null for an owner that was fenced: its client is answered as a duplicate is. */
+function finished(driven: Driven, record: KeyRecord, created: boolean): Outcome | null {
+  switch (driven.kind) {
+    case 'answered':
+      return { ...driven, replayed: false, created }
+    case 'not_executed':
+    case 'outcome_unknown':
+      return { ...driven, expiresAt: driven.expiresAt ?? record.expiresAt, created }
+    case 'fenced':
+      return null
+  }
+}
+
+/** True when it waited and there may be news; false when there is no time left to wait. */
+async function waited(boundary: Boundary, record: KeyRecord, until: number, signal?: AbortSignal): Promise<boolean> {
+  if (performance.now() >= until || signal?.aborted) return false
+  const expectation = boundary.waiting.expect(record.id)
+  await expectation.listening
+  const awaited = await markAwaited(boundary.store, record.id)
+  if (!awaited) {
+    expectation.cancel()
+    return true
+  }
+  const leaseLeftMs = awaited.leaseLeftMs ?? Number.POSITIVE_INFINITY
+  await expectation.orAfter(Math.min(until - performance.now(), leaseLeftMs + 1), signal)
+  return true
+}

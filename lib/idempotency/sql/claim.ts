@@ -1,0 +1,47 @@
+// Claim: a further attempt takes a record that nobody owns. It raises `attempt`, which fences every earlier owner.
+import sql, { type Sql } from 'sql-template-tag'
+import type { Store } from '../../db/store'
+import type { Effects } from '../operation'
+import { withEffects } from './effects'
+import { appended, NOW } from './event'
+
+export interface Claim {
+  recordId: string
+  /** The attempt that was read; the claim makes it one more. */
+  attempt: number
+  phase: { name: string; external: boolean }
+  leaseMs: number
+  settleMs: number
+  nodeId: string
+  requestId: string
+  effects: Effects
+  report: Sql | undefined
+}
+
+/** The report of `begin`, or null when somebody else was faster or the record may not be claimed. */
+export async function claim(store: Store, c: Claim): Promise<{ report: unknown } | null> {
+  const claimed = appended({
+    event: 'claimed',
+    by: c.nodeId,
+    attempt: c.attempt + 1,
+    requestId: c.requestId,
+    recoveryPoint: c.phase.name,
+  })
+  const [row] = await store.query<{ report: unknown }>(sql`
+    WITH moved AS (
+      UPDATE idempotency_records r SET
+        state = 'in_progress', attempt = attempt + 1, version = version + 1,
+        recovery_point = ${c.phase.name}, external = ${c.phase.external}::boolean,
+        locked_until = now.at + ${c.leaseMs}::float8 * interval '1 ms', locked_by = ${c.nodeId},
+        settles_at = greatest(settles_at, now.at + ${c.leaseMs + c.settleMs}::float8 * interval '1 ms'),
+        last_error_code = NULL, reconcile_after = NULL, timeline = ${claimed}
+      FROM ${NOW}
+      WHERE id = ${c.recordId} AND attempt = ${c.attempt}::int
+        AND state IN ('failed_retryable', 'pending')
+        -- no claim while evidence of the effect is stored, none of a key that has run out
+        AND NOT effect_evidence AND expires_at > now.at
+      RETURNING r.*
+    )${withEffects(c.effects)}
+    SELECT ${c.report ?? sql`NULL::json`} AS report FROM moved r`)
+  return row ?? null
+}

@@ -1,0 +1,33 @@
+// Release: it is proven that nothing was executed. The record may be claimed again, with all of its retention ahead.
+import sql from 'sql-template-tag'
+import type { Store } from '../../db/store'
+import type { Effects } from '../operation'
+import type { State } from '../states'
+import { withEffects } from './effects'
+import { appended, NOW, type TimelineEvent } from './event'
+import { NOTIFY_WAITERS } from './notify'
+
+export interface Release {
+  recordId: string
+  from: State
+  attempt: number
+  code: string
+  effects: Effects
+  event: TimelineEvent
+}
+
+/** When the key expires now, or null when the record was not there any more as it was read. */
+export async function release(store: Pick<Store, 'query'>, r: Release): Promise<{ expiresAt: Date } | null> {
+  const [row] = await store.query<{ expires_at: Date }>(sql`
+    WITH moved AS (
+      UPDATE idempotency_records r SET
+        state = 'failed_retryable', version = version + 1, expires_at = now.at + retention_seconds * interval '1 s',
+        locked_until = NULL, locked_by = NULL, reconcile_after = NULL, dead_lettered_at = NULL,
+        last_error_code = ${r.code}, timeline = ${appended({ ...r.event, code: r.code })}
+      FROM ${NOW}
+      WHERE id = ${r.recordId} AND state = ${r.from}::record_state AND attempt = ${r.attempt}::int
+      RETURNING r.*
+    )${withEffects(r.effects)}
+    SELECT expires_at, ${NOTIFY_WAITERS} FROM moved`)
+  return row ? { expiresAt: row.expires_at } : null
+}

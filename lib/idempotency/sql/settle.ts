@@ -1,0 +1,40 @@
+// Settle: an outcome is known for good. The answer, what it means for the domain and the timeline event commit
+// together, guarded by the state and attempt that the writer read before it asked anyone.
+import sql from 'sql-template-tag'
+import type { Store } from '../../db/store'
+import type { Settlement } from '../operation'
+import { ANSWER_VERSION } from '../record'
+import type { State } from '../states'
+import { withEffects } from './effects'
+import { appended, NOW, type TimelineEvent } from './event'
+import { NOTIFY_WAITERS } from './notify'
+
+export interface Settle {
+  recordId: string
+  from: readonly State[]
+  attempt: number
+  settlement: Settlement
+  event: TimelineEvent
+}
+
+type Query = Pick<Store, 'query'>
+
+/** When the key expires now, or null when the record was not there any more as it was read: the writer is late. */
+export async function settle(store: Query, s: Settle): Promise<{ expiresAt: Date; completedAt: Date } | null> {
+  const { answer, effects, effectRef } = s.settlement
+  const [row] = await store.query<{ expires_at: Date; completed_at: Date }>(sql`
+    WITH moved AS (
+      UPDATE idempotency_records r SET
+        state = 'completed', version = version + 1,
+        response_status = ${answer.status}::smallint, response_headers = ${JSON.stringify(answer.headers)},
+        response_body = ${answer.body}, response_version = ${ANSWER_VERSION}::smallint, effect_ref = ${effectRef},
+        completed_at = now.at, expires_at = now.at + retention_seconds * interval '1 s',
+        locked_until = NULL, locked_by = NULL, reconcile_after = NULL, dead_lettered_at = NULL, last_error_code = NULL,
+        timeline = ${appended({ ...s.event, status: answer.status })}
+      FROM ${NOW}
+      WHERE id = ${s.recordId} AND state = ANY(${s.from}::record_state[]) AND attempt = ${s.attempt}::int
+      RETURNING r.*
+    )${withEffects(effects)}
+    SELECT expires_at, completed_at, ${NOTIFY_WAITERS} FROM moved`)
+  return row ? { expiresAt: row.expires_at, completedAt: row.completed_at } : null
+}

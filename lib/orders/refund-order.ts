@@ -1,0 +1,199 @@
+// Refunding an order. The amount is fixed and held under the order's row lock in the reservation itself; `unknown`
+// keeps holding it; declined or proven not executed gives it back. Two refunds can never exceed their order.
+import sql, { type Sql } from 'sql-template-tag'
+import { newId } from '../db/id'
+import type { Store } from '../db/store'
+import type { Attempt, Executed, Operation, Settlement } from '../idempotency/operation'
+import type { Gateway } from '../payments/gateway'
+import { json, type ProblemAnswer } from './answer'
+import type { OrderStatus, Refund, RefundRequest } from './schema'
+
+export const REFUND_ORDER = 'POST /api/orders/{id}/refunds'
+
+/** What the reservation saw of the order under its lock; null where the tenant has no such order. */
+interface Held {
+  status: OrderStatus
+  customerId: string
+  currency: string
+  paymentMethod: string
+  chargeRef: string | null
+  /** What this refund holds; null where it does not fit into what is left. */
+  amountCents: number | null
+}
+type Report = Held | null
+type RefundAttempt = Attempt<RefundRequest, Report>
+
+/** A refunded order has nothing left, which is another refusal than one that was never paid. */
+const WAS_PAID: readonly OrderStatus[] = ['paid', 'partially_refunded', 'refunded']
+
+export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnswer): Operation<RefundRequest, Report> {
+  return {
+    endpoint: REFUND_ORDER,
+    newResource: () => ({ type: 'refund', id: newId('ref') }),
+    begin: ({ attempt }) => holdAmount(attempt),
+    refusal: ({ report }) => {
+      if (!report) return refused(problem, 'order_not_found')
+      if (!WAS_PAID.includes(report.status)) return refused(problem, 'order_not_refundable')
+      return report.amountCents === null ? refused(problem, 'refund_exceeds_order') : null
+    },
+    recall: async ({ resource }) => {
+      const [row] = await store.query<{ report: Held }>(sql`
+        SELECT ${reportOf(sql`r.amount_cents`)} AS report
+        FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = ${resource.id}`)
+      return row?.report ?? null
+    },
+    local: [],
+    external: {
+      name: 'refunding',
+      timeLimitMs: gateway.timeLimitMs,
+      async call(attempt) {
+        const held = holding(attempt)
+        const outcome = await gateway.execute({
+          kind: 'refund',
+          providerKey: attempt.providerKey,
+          orderId: attempt.input.params.id!,
+          customerId: held.customerId,
+          amountCents: held.amountCents,
+          currency: held.currency,
+          paymentMethod: held.paymentMethod,
+          chargeRef: held.chargeRef ?? undefined,
+          reason: attempt.input.body.reason,
+        })
+        return 'providerRef' in outcome ? { kind: outcome.kind, ref: outcome.providerRef } : outcome
+      },
+      async lookUp(attempt) {
+        const found = await gateway.lookUp({
+          kind: 'refund',
+          providerKey: attempt.providerKey,
+          paymentMethod: holding(attempt).paymentMethod,
+          reason: attempt.input.body.reason,
+        })
+        return found.kind === 'succeeded' || found.kind === 'declined'
+          ? { kind: found.kind, ref: found.providerRef }
+          : { kind: found.kind }
+      },
+      conclude: (attempt, executed) => concludeRefund(attempt, executed, problem),
+      release: (attempt) => giveBack(attempt.resource.id, 'released'),
+    },
+    abandon: (attempt) => ({
+      answer: problem('request_expired'),
+      effectRef: null,
+      effects: giveBack(attempt.resource.id, 'abandoned'),
+    }),
+  }
+}
+
+const refused = (
+  problem: ProblemAnswer,
+  code: 'order_not_found' | 'order_not_refundable' | 'refund_exceeds_order',
+) => ({
+  answer: problem(code),
+  effects: [],
+  effectRef: null,
+})
+
+function holding(attempt: RefundAttempt): Held & { amountCents: number } {
+  if (!attempt.report || attempt.report.amountCents === null) throw new Error('a refund without a held amount')
+  return { ...attempt.report, amountCents: attempt.report.amountCents }
+}
+
+const reportOf = (amount: Sql): Sql => sql`json_build_object(
+  'status', o.status, 'customerId', o.customer_id, 'currency', o.currency, 'paymentMethod', o.payment_method,
+  'chargeRef', (SELECT l.provider_ref FROM ledger_entries l WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded'),
+  'amountCents', ${amount})`
+
+/**
+ * The same for the first attempt and every later one. `subject` takes the order's row lock and sees its newest
+ * version, whatever a rival committed since this statement began. A refund that still holds its amount (accepted, or
+ * claimed from a worker's crash) is left as it is; one that was released has to fit again, with the amount that was
+ * fixed first.
+ */
+function holdAmount(attempt: Pick<RefundAttempt, 'resource' | 'input' | 'tenantId'>) {
+  const refundId = attempt.resource.id
+  const { amountCents = null, reason = null } = attempt.input.body
+  const effects = [
+    sql`subject AS (
+      SELECT o.* FROM orders o
+      WHERE o.id = ${attempt.input.params.id} AND o.tenant_id = ${attempt.tenantId} AND EXISTS (SELECT 1 FROM moved)
+      FOR UPDATE OF o
+    )`,
+    sql`earlier AS (SELECT * FROM refunds WHERE id = ${refundId} AND EXISTS (SELECT 1 FROM moved))`,
+    sql`fitting AS (
+      SELECT o.id, wanted.cents
+      FROM subject o LEFT JOIN earlier e ON true,
+        LATERAL (SELECT coalesce(e.amount_cents, ${amountCents}::bigint, o.amount_cents - o.refunded_cents - o.held_cents) AS cents) wanted
+      WHERE o.status IN ('paid', 'partially_refunded') AND e.status IS DISTINCT FROM 'pending'
+        AND wanted.cents BETWEEN 1 AND o.amount_cents - o.refunded_cents - o.held_cents
+    )`,
+    sql`held AS (UPDATE orders o SET held_cents = o.held_cents + f.cents FROM fitting f WHERE o.id = f.id)`,
+    sql`noted AS (
+      INSERT INTO refunds (id, order_id, tenant_id, record_id, amount_cents, reason, created_at)
+      SELECT ${refundId}, f.id, m.tenant_id, m.id, f.cents, ${reason}, m.created_at FROM fitting f, moved m
+      ON CONFLICT (id) DO UPDATE SET status = 'pending'
+    )`,
+  ]
+  const amount = sql`coalesce((SELECT cents FROM fitting), (SELECT amount_cents FROM earlier WHERE status = 'pending'))`
+  return { effects, report: sql`(SELECT ${reportOf(amount)} FROM subject o)` }
+}
+
+/** Only a refund that holds its amount gives it back, and only once. */
+function giveBack(refundId: string, status: 'released' | 'declined' | 'abandoned'): Sql[] {
+  return [
+    sql`given_back AS (
+      UPDATE refunds r SET status = ${status}::refund_status FROM moved
+      WHERE r.id = ${refundId} AND r.status = 'pending' RETURNING r.order_id, r.amount_cents
+    )`,
+    sql`unheld AS (
+      UPDATE orders o SET held_cents = o.held_cents - g.amount_cents FROM given_back g WHERE o.id = g.order_id
+    )`,
+  ]
+}
+
+function concludeRefund(attempt: RefundAttempt, executed: Executed, problem: ProblemAnswer): Settlement {
+  const held = holding(attempt)
+  const { id: refundId } = attempt.resource
+  const orderId = attempt.input.params.id!
+  const booked = sql`booked AS (
+    INSERT INTO ledger_entries (id, kind, status, tenant_id, order_id, record_id, amount_cents, currency, provider_ref)
+    SELECT ${newId('pay')}, 'refund', ${executed.kind === 'succeeded' ? 'succeeded' : 'failed'}::ledger_status, m.tenant_id,
+      ${orderId}, m.id, ${held.amountCents}::bigint, ${held.currency}, ${executed.ref}
+    FROM moved m
+  )`
+  if (executed.kind === 'declined')
+    return {
+      answer: problem('payment_declined'),
+      effects: [...giveBack(refundId, 'declined'), booked],
+      effectRef: executed.ref,
+    }
+  const refund: Refund = {
+    id: refundId,
+    orderId,
+    amountCents: held.amountCents,
+    status: 'succeeded',
+    providerRef: executed.ref,
+    reason: attempt.input.body.reason ?? null,
+    createdAt: attempt.createdAt.toISOString(),
+  }
+  return {
+    answer: json(201, refund, { location: `/api/orders/${orderId}/refunds/${refundId}` }),
+    effects: [...refundEffects(refundId), booked],
+    effectRef: executed.ref,
+  }
+}
+
+/** A refund that turns up after its hold was given back is booked all the same: the money is gone. */
+function refundEffects(refundId: string): Sql[] {
+  return [
+    sql`done AS (
+      UPDATE refunds r SET status = 'succeeded' FROM moved, (SELECT id, status FROM refunds WHERE id = ${refundId}) old
+      WHERE r.id = old.id RETURNING r.order_id, r.amount_cents, old.status = 'pending' AS was_held
+    )`,
+    sql`refunded AS (
+      UPDATE orders o SET
+        refunded_cents = o.refunded_cents + d.amount_cents,
+        held_cents = o.held_cents - CASE WHEN d.was_held THEN d.amount_cents ELSE 0 END,
+        status = CASE WHEN o.refunded_cents + d.amount_cents >= o.amount_cents THEN 'refunded' ELSE 'partially_refunded' END::order_status
+      FROM done d WHERE o.id = d.order_id
+    )`,
+  ]
+}

@@ -1,0 +1,53 @@
+// The port to a payment provider. An adapter sorts every ending of a call into what it proves: nothing here throws
+// for something that a network or a provider can do.
+
+export type EffectKind = 'charge' | 'refund'
+
+export interface EffectRequest {
+  kind: EffectKind
+  /** Stable for a record, the same on every attempt: the provider's own idempotency key where it has one. */
+  providerKey: string
+  orderId: string
+  customerId: string
+  amountCents: number
+  currency: string
+  /** For a charge: what to charge. */
+  paymentMethod: string
+  /** For a refund: the charge that it gives back, and why. */
+  chargeRef?: string
+  reason?: string | null
+}
+
+/** How a call ended, by what that proves. */
+export type CallOutcome =
+  | { kind: 'succeeded'; providerRef: string }
+  | { kind: 'declined'; providerRef: string }
+  /** Proven: nothing was sent, so nothing was executed. */
+  | { kind: 'not_executed'; code: string }
+  /** May have executed: no answer in time, or one that does not say. */
+  | { kind: 'unclear'; code: string }
+
+/** What the provider says when it is asked for an effect that may have happened. */
+export type LookUpOutcome =
+  | { kind: 'succeeded'; providerRef: string; amountCents: number; currency: string }
+  | { kind: 'declined'; providerRef: string }
+  | { kind: 'not_found' }
+  /** The provider has it and has not decided yet. */
+  | { kind: 'pending'; providerRef: string }
+  | { kind: 'unreachable'; code: string }
+
+export interface LookUpRequest {
+  kind: EffectKind
+  providerKey: string
+  /** The order's payment method or the refund's reason: the sandbox's behaviour hangs on it. */
+  paymentMethod: string
+  reason?: string | null
+}
+
+export interface Gateway {
+  readonly name: 'sandbox' | 'stripe'
+  /** Ends within `timeLimitMs`, whatever the provider does. */
+  readonly timeLimitMs: number
+  execute(request: EffectRequest): Promise<CallOutcome>
+  lookUp(request: LookUpRequest): Promise<LookUpOutcome>
+}

@@ -1,0 +1,121 @@
+// What the sandbox remembers: its own schema, its own statements (one each, so never open between two round trips),
+// the database's clock. An entry exists, for every reader, from its booked_at on.
+
+import { createHash } from 'node:crypto'
+import type { Pool } from 'pg'
+import sql, { type Sql } from 'sql-template-tag'
+import { ulid } from 'ulid'
+import type { EffectKind, EffectRequest, LookUpRequest } from './gateway'
+
+export type EntryStatus = 'succeeded' | 'failed'
+
+/** An entry as the sandbox's own list shows it. */
+export interface SandboxChargeView {
+  ref: string
+  customerId: string
+  orderId: string
+  amountCents: number
+  status: EntryStatus
+  kind: EffectKind
+  createdAt: string
+}
+
+const REF_PREFIX: Record<EffectKind, string> = { charge: 'sbx_ch_', refund: 'sbx_re_' }
+
+const LIST_MAX = 1000
+
+/** Over restarts and nodes: exactly one of many attempts at once is the first. */
+export function countAttempt(providerKey: string): Sql {
+  return sql`
+    INSERT INTO sandbox.attempts AS a (provider_key, count) VALUES (${providerKey}, 1)
+    ON CONFLICT (provider_key) DO UPDATE SET count = a.count + 1
+    RETURNING count`
+}
+
+export interface CountRow {
+  count: number
+}
+
+export interface EntryRow {
+  ref: string
+  status: EntryStatus
+  amount_cents: string
+  currency: string
+}
+
+/** A provider without keys: every attempt that arrives is a new entry. */
+export function bookAgain(request: EffectRequest, status: EntryStatus, lateMs: number): Sql {
+  const ref = REF_PREFIX[request.kind] + ulid().toLowerCase()
+  return sql`
+    INSERT INTO sandbox.charges
+      (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
+    VALUES (${ref}, ${entryValues(request, status, lateMs)})
+    RETURNING ref, status`
+}
+
+/**
+ * A provider with keys: the first entry of a key is the answer to all. Its ref is made from the key, so the primary
+ * key decides between two at once, without a lock that a stopped process could keep. A rival that committed after
+ * this statement's snapshot is still the row that the conflict returns. The sub-select is for entries from a time
+ * without keys, whose refs are random.
+ */
+export function bookOnce(request: EffectRequest, status: EntryStatus, lateMs: number): Sql {
+  return sql`
+    INSERT INTO sandbox.charges AS c
+      (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
+    VALUES (
+      coalesce((
+        SELECT ref FROM sandbox.charges WHERE provider_key = ${request.providerKey} AND kind = ${request.kind}
+        ORDER BY status = 'succeeded' DESC, booked_at, ref LIMIT 1
+      ), ${refOfKey(request.kind, request.providerKey)}),
+      ${entryValues(request, status, lateMs)})
+    -- an entry still on its way is booked by the attempt that arrives before it; one that is there stays as it is
+    ON CONFLICT (ref) DO UPDATE SET booked_at = least(c.booked_at, excluded.booked_at)
+    RETURNING ref, status`
+}
+
+// Cut to the column's milliseconds: rounded up, a charge would be invisible to a look-up right after its answer.
+function entryValues(request: EffectRequest, status: EntryStatus, lateMs: number): Sql {
+  return sql`${request.providerKey}, ${request.kind}, ${status}, ${request.orderId}, ${request.customerId},
+    ${request.amountCents}, ${request.currency},
+    date_trunc('milliseconds', clock_timestamp() + ${lateMs}::float8 * interval '1 millisecond')`
+}
+
+/** A ULID in form; both its parts come from the key, and its time says nothing. */
+function refOfKey(kind: EffectKind, providerKey: string): string {
+  const digest = createHash('sha256').update(`${kind}:${providerKey}`).digest()
+  let byte = 6
+  return REF_PREFIX[kind] + ulid(digest.readUIntBE(0, 6), () => (digest[byte++] ?? 0) / 256).toLowerCase()
+}
+
+/** Many entries of a key are possible without idempotency: money that moved outranks a decline. */
+export function findEntry(request: LookUpRequest): Sql {
+  return sql`
+    SELECT ref, status, amount_cents, currency FROM sandbox.charges
+    WHERE provider_key = ${request.providerKey} AND kind = ${request.kind} AND booked_at <= clock_timestamp()
+    ORDER BY status = 'succeeded' DESC, booked_at, ref LIMIT 1`
+}
+
+interface ListRow extends EntryRow {
+  customer_id: string
+  order_id: string
+  kind: EffectKind
+  booked_at: Date
+}
+
+/** Newest first, at most 1000. For tests and demos: it throws where the database does. */
+export async function listCharges(pool: Pool, { customerId }: { customerId: string }): Promise<SandboxChargeView[]> {
+  const { rows } = await pool.query<ListRow>(sql`
+    SELECT ref, customer_id, order_id, amount_cents, currency, status, kind, booked_at FROM sandbox.charges
+    WHERE customer_id = ${customerId} AND booked_at <= clock_timestamp()
+    ORDER BY booked_at DESC, ref DESC LIMIT ${LIST_MAX}`)
+  return rows.map((row) => ({
+    ref: row.ref,
+    customerId: row.customer_id,
+    orderId: row.order_id,
+    amountCents: Number(row.amount_cents),
+    status: row.status,
+    kind: row.kind,
+    createdAt: row.booked_at.toISOString(),
+  }))
+}

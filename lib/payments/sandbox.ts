@@ -1,0 +1,107 @@
+// The embedded provider. It stands for the other side of a network: nothing it does joins a transaction of ours, all it
+// remembers outlives this process, and each ending says no more than a caller out there could know.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import type { CallOutcome, EffectRequest, Gateway, LookUpOutcome, LookUpRequest } from './gateway'
+import { behaviourOf, type Course, courseOf, happensOnce } from './sandbox-behaviour'
+import { type Exchange, exchange, openTimeLimit, type TimeLimit } from './sandbox-exchange'
+import { bookAgain, bookOnce, type CountRow, countAttempt, type EntryRow, findEntry } from './sandbox-ledger'
+
+export { listCharges, type SandboxChargeView } from './sandbox-ledger'
+
+export interface SandboxOptions {
+  /** The sandbox's own: what waits for it must not wait for our transactions. */
+  pool: Pool
+  /** false: a provider without idempotency keys, which charges again for each attempt that reaches it. */
+  idempotent: boolean
+  timeLimitMs: number
+}
+
+const TIMED_OUT: CallOutcome = { kind: 'unclear', code: 'timeout' }
+
+export function createSandbox({ pool, idempotent, timeLimitMs }: SandboxOptions): Gateway {
+  const book = idempotent ? bookOnce : bookAgain
+
+  // Without a listener a lost idle connection would end the process; the next call finds out by itself.
+  if (pool.listenerCount('error') === 0) pool.on('error', () => {})
+
+  async function execute(request: EffectRequest, limit: TimeLimit): Promise<CallOutcome> {
+    const behaviour = behaviourOf(request)
+    let attempt = 1
+    if (happensOnce(behaviour)) {
+      const counted = await exchange<CountRow>(pool, limit, countAttempt(request.providerKey))
+      if (counted.kind !== 'answered') return withoutAnswer(counted)
+      attempt = onlyRow(counted.value).count
+    }
+
+    const course = courseOf(behaviour, attempt)
+    if (!course.reaches) {
+      if (course.ending === 'refused') return { kind: 'not_executed', code: 'connection_refused' }
+      await limit.over
+      return TIMED_OUT
+    }
+
+    const booked = await exchange<EntryRow>(pool, limit, book(request, course.status, course.lateMs))
+    if (booked.kind !== 'answered') return withoutAnswer(booked)
+    return answer(onlyRow(booked.value), course, limit)
+  }
+
+  async function lookUp(request: LookUpRequest, limit: TimeLimit): Promise<LookUpOutcome> {
+    if (behaviourOf(request).kind === 'unreachable') return { kind: 'unreachable', code: 'provider_unreachable' }
+    const found = await exchange<EntryRow>(pool, limit, findEntry(request))
+    if (found.kind !== 'answered') return { kind: 'unreachable', code: found.code }
+    const entry = found.value[0]
+    if (!entry) return { kind: 'not_found' }
+    if (entry.status === 'failed') return { kind: 'declined', providerRef: entry.ref }
+    return {
+      kind: 'succeeded',
+      providerRef: entry.ref,
+      amountCents: Number(entry.amount_cents),
+      currency: entry.currency,
+    }
+  }
+
+  async function limited<R, O>(request: R, call: (request: R, limit: TimeLimit) => Promise<O>): Promise<O> {
+    const limit = openTimeLimit(timeLimitMs)
+    try {
+      return await call(request, limit)
+    } finally {
+      limit.close()
+    }
+  }
+
+  return {
+    name: 'sandbox',
+    timeLimitMs,
+    execute: (request) => limited(request, execute),
+    lookUp: (request) => limited(request, lookUp),
+  }
+}
+
+/** The entry is booked, and from here on the database may be gone: only time passes. */
+async function answer(
+  entry: EntryRow,
+  course: Extract<Course, { reaches: true }>,
+  limit: TimeLimit,
+): Promise<CallOutcome> {
+  if (course.ending === 'error') return { kind: 'unclear', code: 'server_error' }
+  if (course.ending === 'silence' || course.answerMs >= limit.ms) {
+    await limit.over
+    return TIMED_OUT
+  }
+  // Counted from when the call was sent, so the answer is due before the limit and needs no race with it.
+  const leftMs = limit.startedAt + course.answerMs - performance.now()
+  if (leftMs > 0) await sleep(leftMs)
+  return { kind: entry.status === 'succeeded' ? 'succeeded' : 'declined', providerRef: entry.ref }
+}
+
+function withoutAnswer(ending: Exclude<Exchange<never>, { kind: 'answered' }>): CallOutcome {
+  return { kind: ending.kind === 'not_sent' ? 'not_executed' : 'unclear', code: ending.code }
+}
+
+function onlyRow<R>(rows: R[]): R {
+  const [row] = rows
+  if (!row) throw new Error('an upsert returned no row')
+  return row
+}

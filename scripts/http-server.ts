@@ -1,0 +1,97 @@
+// The node's HTTP server. It owns its port before anything else is prepared and makes early requests wait, so nobody
+// can take the port in between; and it ends by finishing the requests under way, and no connection else.
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { aborted } from './aborted'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
+type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown
+
+const PORT_ATTEMPTS = 100
+
+export interface NodeServer {
+  readonly port: number
+  /** Answers from now on, beginning with the requests that have been waiting. */
+  open(handler: Handler, onUpgrade: UpgradeHandler): void
+  /** Takes no new request and resolves when those under way are answered, `limitMs` is over or `hurry` is aborted. */
+  drain(limitMs: number, hurry: AbortSignal): Promise<void>
+}
+
+export async function listen(wantedPort: number): Promise<NodeServer> {
+  let open = (_: Handler) => {}
+  const handler = new Promise<Handler>((resolve) => {
+    open = resolve
+  })
+  const connections = new Set<Duplex>()
+  const underWay = new Set<ServerResponse>()
+  let draining = false
+
+  const server = http.createServer(async (request, response) => {
+    underWay.add(response)
+    response.once('close', () => {
+      underWay.delete(response)
+      if (draining) endWhenFlushed(request.socket)
+    })
+    if (draining) response.setHeader('connection', 'close')
+    const handle = await handler
+    await handle(request, response)
+  })
+  server.on('connection', (socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
+
+  await bind(server, wantedPort)
+  return {
+    port: (server.address() as AddressInfo).port,
+    open(handle, onUpgrade) {
+      server.on('upgrade', onUpgrade)
+      open(handle)
+    },
+    async drain(limitMs, hurry) {
+      draining = true
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      const busy = new Set<Duplex | null>([...underWay].filter(hasEnd).map((response) => response.socket))
+      for (const response of underWay) if (!response.headersSent) response.setHeader('connection', 'close')
+      // Not only idle keep-alive connections: browsers open spare ones ahead, which never sent a request.
+      for (const connection of connections) if (!busy.has(connection)) connection.destroy()
+      await Promise.race([closed, timeout(limitMs), aborted(hurry)])
+      server.closeAllConnections()
+    },
+  }
+}
+
+// An event stream has no end to wait for; its reader connects again elsewhere.
+function hasEnd(response: ServerResponse): boolean {
+  return !String(response.getHeader('content-type')).startsWith('text/event-stream')
+}
+
+function endWhenFlushed(socket: Socket): void {
+  if (!socket.destroyed) socket.end()
+}
+
+async function bind(server: http.Server, wantedPort: number): Promise<void> {
+  const last = wantedPort === 0 ? 0 : Math.min(wantedPort + PORT_ATTEMPTS, 65_535)
+  for (let port = wantedPort; ; port++) {
+    try {
+      // Without a host, Node listens on every address, IPv4 and IPv6 alike.
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, () => {
+          server.off('error', reject)
+          resolve()
+        })
+      })
+      return
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      if (code !== 'EADDRINUSE' || port >= last)
+        throw new Error(`can't listen on port ${port}: ${message}`, { cause: error })
+    }
+  }
+}
+
+function timeout(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref())
+}

@@ -1,0 +1,218 @@
+import pg from 'pg'
+import { ulid } from 'ulid'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { EffectKind, EffectRequest, Gateway } from '../../lib/payments/gateway'
+import { createSandbox, listCharges } from '../../lib/payments/sandbox'
+import { cloneDatabase } from '../support/database'
+
+// Waited for in full by every wait that times out, yet long enough for a statement on a busy machine.
+const SHORT_MS = 300
+const LONG_MS = 10_000
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>
+let pool: pg.Pool
+
+beforeAll(async () => {
+  database = await cloneDatabase()
+  pool = new pg.Pool({ connectionString: database.url, max: 20 })
+})
+
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+function sandbox(idempotent: boolean, timeLimitMs = LONG_MS): Gateway {
+  return createSandbox({ pool, idempotent, timeLimitMs })
+}
+
+function effect(kind: EffectKind, name: string): EffectRequest {
+  const id = ulid()
+  const words =
+    kind === 'charge' ? { paymentMethod: `pm_${name}` } : { paymentMethod: 'pm_ok', reason: `sandbox:${name}` }
+  const what = { orderId: `ord_${id}`, customerId: `cus_${id}`, amountCents: 2_000_000_000, currency: 'USD' }
+  return { kind, providerKey: `key_${id}`, ...what, ...words }
+}
+
+/** Everything in the ledger, also what is still on its way. */
+async function entries(request: EffectRequest) {
+  const { rows } = await pool.query(
+    `SELECT ref, status, booked_at > clock_timestamp() AS on_its_way FROM sandbox.charges
+     WHERE provider_key = $1 ORDER BY booked_at, ref`,
+    [request.providerKey],
+  )
+  return rows as { ref: string; status: string; on_its_way: boolean }[]
+}
+
+function found(request: EffectRequest) {
+  const { amountCents, currency } = request
+  return { kind: 'succeeded', providerRef: expect.any(String), amountCents, currency }
+}
+
+async function elapsedMs<T>(work: Promise<T>): Promise<[T, number]> {
+  const startedAt = performance.now()
+  return [await work, performance.now() - startedAt]
+}
+
+const TIMEOUT = { kind: 'unclear', code: 'timeout' }
+const SUCCEEDED = { kind: 'succeeded', providerRef: expect.any(String) }
+
+describe.concurrent.each([
+  { idempotent: true, kind: 'charge' },
+  { idempotent: true, kind: 'refund' },
+  { idempotent: false, kind: 'charge' },
+  { idempotent: false, kind: 'refund' },
+] as const)('a $kind, idempotent: $idempotent', ({ idempotent, kind }) => {
+  const afterTwo = idempotent ? 1 : 2
+
+  it('ok: charges, answers, and is there at once', async () => {
+    const request = effect(kind, 'ok')
+    const first = await sandbox(idempotent).execute(request)
+    const prefix = kind === 'charge' ? 'sbx_ch_' : 'sbx_re_'
+    expect(first).toEqual({
+      kind: 'succeeded',
+      providerRef: expect.stringMatching(`^${prefix}[0-7][0-9a-hjkmnp-tv-z]{25}$`),
+    })
+    expect(await sandbox(idempotent).lookUp(request)).toEqual({ ...found(request), ...first })
+
+    const second = await sandbox(idempotent).execute(request)
+    expect(second.kind).toBe('succeeded')
+    expect(await entries(request)).toHaveLength(afterTwo)
+    if (idempotent) expect(second).toEqual(first)
+    else expect(second).not.toEqual(first)
+  })
+
+  it('declined: leaves a failed payment, and answers and looks up as declined', async () => {
+    const request = effect(kind, 'declined')
+    const first = await sandbox(idempotent).execute(request)
+    expect(first).toEqual({ kind: 'declined', providerRef: expect.any(String) })
+    expect(await entries(request)).toMatchObject([{ status: 'failed' }])
+    expect(await sandbox(idempotent).lookUp(request)).toEqual(first)
+
+    const second = await sandbox(idempotent).execute(request)
+    expect(second.kind).toBe('declined')
+    if (idempotent) expect(second).toEqual(first)
+    expect(await entries(request)).toHaveLength(afterTwo)
+  })
+
+  it('slow: charges at once and answers when its time has passed', async () => {
+    const request = effect(kind, 'slow_150')
+    const [outcome, ms] = await elapsedMs(sandbox(idempotent).execute(request))
+    expect(outcome).toEqual(SUCCEEDED)
+    expect(ms).toBeGreaterThan(148)
+    expect(ms).toBeLessThan(2_000)
+  })
+
+  it.each([`slow_${SHORT_MS}`, 'slow_99999'])(
+    '%s: an answer due at the time limit or after it never comes',
+    async (name) => {
+      const request = effect(kind, name)
+      const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+      expect(outcome).toEqual(TIMEOUT)
+      expect(ms).toBeLessThan(2_000)
+      expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
+    },
+  )
+
+  it('timeout_charged: charges, every time without an answer', async () => {
+    const request = effect(kind, 'timeout_charged')
+    const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+    expect(outcome).toEqual(TIMEOUT)
+    expect(ms).toBeGreaterThan(SHORT_MS - 2)
+    expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
+    expect(await sandbox(idempotent, SHORT_MS).execute(request)).toEqual(TIMEOUT)
+    expect(await entries(request)).toHaveLength(afterTwo)
+  })
+
+  it('timeout_lost_once: the first attempt never arrives, the second does', async () => {
+    const request = effect(kind, 'timeout_lost_once')
+    const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+    expect(outcome).toEqual(TIMEOUT)
+    expect(ms).toBeGreaterThan(SHORT_MS - 2)
+    expect(await entries(request)).toEqual([])
+    expect(await sandbox(idempotent).lookUp(request)).toEqual({ kind: 'not_found' })
+    expect(await sandbox(idempotent).execute(request)).toEqual(SUCCEEDED)
+    expect(await entries(request)).toHaveLength(1)
+  })
+
+  it('late_once: exists, for look-up and list, from the moment it is booked and not before', async () => {
+    const request = effect(kind, 'late_60000_once')
+    expect(await sandbox(idempotent, SHORT_MS).execute(request)).toEqual(TIMEOUT)
+    expect(await entries(request)).toMatchObject([{ status: 'succeeded', on_its_way: true }])
+    expect(await sandbox(idempotent).lookUp(request)).toEqual({ kind: 'not_found' })
+    expect(await listCharges(pool, request)).toEqual([])
+
+    await pool.query('UPDATE sandbox.charges SET booked_at = clock_timestamp() WHERE provider_key = $1', [
+      request.providerKey,
+    ])
+    await untilBooked(request)
+    expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
+    expect(await listCharges(pool, request)).toHaveLength(1)
+  })
+
+  it('late_once: is booked by the database clock, with nobody of ours left to do it', async () => {
+    const request = effect(kind, 'late_200_once')
+    const { rows } = await pool.query('SELECT clock_timestamp() AS at')
+    expect(await sandbox(idempotent, SHORT_MS).execute(request)).toEqual(TIMEOUT)
+    await untilBooked(request)
+    expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
+    const [charge] = await listCharges(pool, request)
+    expect(Date.parse(charge?.createdAt ?? '') - rows[0].at.getTime()).toBeGreaterThan(198)
+  })
+
+  it('late_once: a later attempt succeeds at once, and only without keys is there a second charge', async () => {
+    const request = effect(kind, 'late_60000_once')
+    await sandbox(idempotent, SHORT_MS).execute(request)
+    const second = await sandbox(idempotent).execute(request)
+    expect(second).toEqual(SUCCEEDED)
+    expect(await sandbox(idempotent).lookUp(request)).toEqual({ ...found(request), ...second })
+    expect((await entries(request)).map((entry) => entry.on_its_way)).toEqual(idempotent ? [false] : [false, true])
+  })
+
+  it('refused_once: nothing is sent and the refusal comes at once; the second attempt succeeds', async () => {
+    const request = effect(kind, 'refused_once')
+    expect(await sandbox(idempotent).execute(request)).toEqual({ kind: 'not_executed', code: 'connection_refused' })
+    expect(await entries(request)).toEqual([])
+    expect(await sandbox(idempotent).execute(request)).toEqual(SUCCEEDED)
+  })
+
+  it('error_once: charges behind a server error, which look-ups find; later attempts answer', async () => {
+    const request = effect(kind, 'error_once')
+    expect(await sandbox(idempotent).execute(request)).toEqual({ kind: 'unclear', code: 'server_error' })
+    const looked = await sandbox(idempotent).lookUp(request)
+    expect(looked).toEqual(found(request))
+    const second = await sandbox(idempotent).execute(request)
+    expect(second).toEqual(SUCCEEDED)
+    expect(await entries(request)).toHaveLength(afterTwo)
+    if (idempotent) expect(looked).toMatchObject(second)
+  })
+
+  it('unreachable: every attempt times out uncharged, every look-up fails at once', async () => {
+    const request = effect(kind, 'unreachable')
+    for (const _ of [1, 2]) {
+      const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+      expect(outcome).toEqual(TIMEOUT)
+      expect(ms).toBeGreaterThan(SHORT_MS - 2)
+      const looked = await sandbox(idempotent).lookUp(request)
+      expect(looked).toEqual({ kind: 'unreachable', code: 'provider_unreachable' })
+    }
+    expect(await entries(request)).toEqual([])
+  })
+
+  it('counts once per provider key', async () => {
+    const [one, other] = [effect(kind, 'refused_once'), effect(kind, 'refused_once')]
+    expect((await sandbox(idempotent).execute(one)).kind).toBe('not_executed')
+    expect((await sandbox(idempotent).execute(other)).kind).toBe('not_executed')
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => sandbox(idempotent).execute(one)))
+    expect(outcomes.every((outcome) => outcome.kind === 'succeeded')).toBe(true)
+  })
+})
+
+/** Waits where the time is kept: in the database. */
+async function untilBooked(request: EffectRequest): Promise<void> {
+  await pool.query(
+    `SELECT pg_sleep(greatest(0, extract(epoch FROM max(booked_at) - clock_timestamp())) + 0.002)
+     FROM sandbox.charges WHERE provider_key = $1`,
+    [request.providerKey],
+  )
+}
