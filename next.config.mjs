@@ -1,5 +1,10 @@
+// A test build has doors that a build for use does not (lib/node/fault.ts). It lives in a folder of its own.
+const testBuild = process.env.ONCEOVER_TEST_BUILD === 'true'
+
 /** @type {import('next').NextConfig} */
 export default {
+  distDir: testBuild ? '.next-test' : '.next',
+  env: { ONCEOVER_TEST_BUILD: String(testBuild) },
   poweredByHeader: false,
   reactStrictMode: true,
   // `npm run check` checks types, tests included; a start must not repeat it.

@@ -12,6 +12,8 @@ const hours = (fallback: number) =>
     .max(24 * 366)
     .default(fallback)
 const text = z.string().min(1)
+/** A trailing newline from a file is not part of a secret. */
+const secret = z.string().trim().min(1)
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgresql:// URL')
 const onOff = (fallback: 'on' | 'off') => z.enum(['on', 'off']).default(fallback)
 
@@ -32,12 +34,22 @@ const Environment = z
     RECONCILE_MAX_ATTEMPTS: z.coerce.number().int().positive().default(12),
     MAX_REQUEST_AGE_SECONDS: z.coerce.number().positive().optional(),
     WORKER: onOff('on'),
-    GATEWAY: z.enum(['sandbox']).default('sandbox'),
+    GATEWAY: z.enum(['sandbox', 'stripe']).default('sandbox'),
+    STRIPE_SECRET_KEY: secret.optional(),
+    STRIPE_WEBHOOK_SECRET: secret.optional(),
+    STRIPE_API_URL: z.url({ protocol: /^https?$/ }).default('https://api.stripe.com'),
     SANDBOX_IDEMPOTENT: z.enum(['true', 'false']).default('true'),
+    SANDBOX_WEBHOOK_DELAY_MS: z.coerce.number().int().min(0).max(86_400_000).optional(),
+    SANDBOX_WEBHOOK_SECRET: secret.optional(),
     ADMIN_EMAIL: z.email().optional(),
     ADMIN_PASSWORD: z.string().min(8).max(128).optional(),
     DEMO_API_KEY: text.optional(),
     ADMIN_TOKEN: text.optional(),
+    // what can be sent as Authorization: Bearer, and nothing else could ever match
+    METRICS_TOKEN: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 visible ASCII characters')
+      .optional(),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('warn'),
   })
   .superRefine((env, ctx) => {
@@ -48,6 +60,9 @@ const Environment = z
         path: ['LEASE_SECONDS'],
         message: `${env.LEASE_SECONDS} must exceed twice GATEWAY_TIMEOUT_MS (${env.GATEWAY_TIMEOUT_MS} ms)`,
       })
+    if (env.GATEWAY === 'stripe')
+      for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'] as const)
+        if (!env[name]) ctx.addIssue({ code: 'custom', path: [name], message: 'is required with GATEWAY=stripe' })
   })
 
 export type Config = ReturnType<typeof parseConfig>
@@ -70,16 +85,30 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     keyTtlHours: env.KEY_TTL_HOURS,
     settleMs: env.SETTLE_SECONDS * 1000,
     maxRequestAgeMs: env.MAX_REQUEST_AGE_SECONDS === undefined ? null : env.MAX_REQUEST_AGE_SECONDS * 1000,
+    tombstoneHours: env.TOMBSTONE_HOURS,
+    sweepIntervalMs: env.SWEEP_INTERVAL_SECONDS * 1000,
+    reapIntervalMs: env.REAP_INTERVAL_SECONDS * 1000,
     reconcileIntervalMs: env.RECONCILE_INTERVAL_SECONDS * 1000,
+    ledgerIntervalMs: env.LEDGER_INTERVAL_SECONDS * 1000,
+    reconcileMaxAttempts: env.RECONCILE_MAX_ATTEMPTS,
     worker: env.WORKER === 'on',
     gateway: env.GATEWAY,
+    stripeSecretKey: env.STRIPE_SECRET_KEY,
+    stripeWebhookSecret: env.STRIPE_WEBHOOK_SECRET,
+    stripeApiUrl: env.STRIPE_API_URL,
     sandboxIdempotent: env.SANDBOX_IDEMPOTENT === 'true',
+    sandboxWebhookDelayMs: env.SANDBOX_WEBHOOK_DELAY_MS ?? null,
+    sandboxWebhookSecret: env.SANDBOX_WEBHOOK_SECRET,
     adminEmail: env.ADMIN_EMAIL,
     adminPassword: env.ADMIN_PASSWORD,
     demoApiKey: env.DEMO_API_KEY,
     adminToken: env.ADMIN_TOKEN,
+    metricsToken: env.METRICS_TOKEN,
     logLevel: env.LOG_LEVEL,
   }
 }
+
+/** Where this node really listens: whoever serves writes it down once it knows, since the wanted port may be taken. */
+export const servedPort = (): number => Number(process.env.PORT || config().port)
 
 export const config = (): Config => processWide('config', () => parseConfig(process.env))

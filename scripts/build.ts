@@ -12,7 +12,9 @@ const CLIENT_STAMP = path.join(CLIENT, '.stamp')
 
 const BUILD_SOURCES = [...CLIENT_SOURCES, 'app', 'lib', 'public', 'tsconfig.json', 'instrumentation.ts', 'proxy.ts']
 const BUILD_CONFIGURATION = /^(next|postcss|tailwind)\.config\.\w+$|^\.env(\.production)?(\.local)?$/
-const BUILD_STAMP = path.join('.next', '.stamp')
+
+/** As next.config.mjs has it: a test build lies beside the one for use. */
+const distDir = () => (process.env.ONCEOVER_TEST_BUILD === 'true' ? '.next-test' : '.next')
 
 export interface Task {
   root: string
@@ -31,13 +33,18 @@ export async function ensureBuild(task: Task): Promise<void> {
   const { root, say, signal } = task
   await ensureClient(task)
   const configuration = (await readdir(root)).filter((name) => BUILD_CONFIGURATION.test(name))
-  await ensure(root, BUILD_STAMP, await hashOf(root, [...BUILD_SOURCES, ...configuration]), async () => {
-    const again = existsSync(path.join(root, '.next', 'BUILD_ID'))
-    say(again ? 'Building (the sources have changed, about a minute)…' : 'Building (first start, about a minute)…')
-    const next = path.join(root, 'node_modules', 'next', 'dist', 'bin', 'next')
-    const env = { ...process.env, NODE_ENV: 'production' as const }
-    await run('next build', process.execPath, [next, 'build'], { cwd: root, signal, env })
-  })
+  await ensure(
+    root,
+    path.join(distDir(), '.stamp'),
+    await hashOf(root, [...BUILD_SOURCES, ...configuration]),
+    async () => {
+      const again = existsSync(path.join(root, distDir(), 'BUILD_ID'))
+      say(again ? 'Building (the sources have changed, about a minute)…' : 'Building (first start, about a minute)…')
+      const next = path.join(root, 'node_modules', 'next', 'dist', 'bin', 'next')
+      const env = { ...process.env, NODE_ENV: 'production' as const }
+      await run('next build', process.execPath, [next, 'build'], { cwd: root, signal, env })
+    },
+  )
 }
 
 async function ensure(root: string, stampName: string, hash: string, make: () => Promise<void>): Promise<void> {

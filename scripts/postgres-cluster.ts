@@ -53,8 +53,9 @@ export async function openCluster(folder: string, settings: Settings = {}): Prom
   }
 
   async function start() {
-    const running = await findRunning(data, facts)
-    facts = await writeFacts(folder, { ...facts, port: running ?? (await launch()) })
+    const port = (await findRunning(data, facts)) ?? (await launch())
+    // Written only when it changed: root on an ordinary user's checkout must leave that user's file alone.
+    if (port !== facts.port) facts = await writeFacts(folder, { ...facts, port })
     await createDatabase(urlOf(facts, 'postgres'), facts.database)
   }
 
@@ -170,10 +171,10 @@ async function postmasterOf(data: string): Promise<{ pid: number; port: number }
   const pid = Number(lines?.[0])
   if (!lines || !pid) return undefined
   if (!isAlive(pid)) return undefined
-  // After a reboot, or in a new container, the number may be some other program's. PostgreSQL would take that for a
-  // rival and refuse to start.
-  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'postgres')
-  if (name.trim() !== 'postgres') {
+  // After a reboot, or in a new container, the number may be some other program's, or that of a dead one which nobody
+  // collected. PostgreSQL would take either for a rival and refuse to start.
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '(postgres) S')
+  if (!/\(postgres\) [^Z]/.test(status)) {
     await rm(file, { force: true })
     return undefined
   }

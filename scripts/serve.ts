@@ -5,6 +5,7 @@ import nextEnv from '@next/env'
 import { parseConfig } from '../lib/config'
 import { aborted } from './aborted'
 import { ensureBuild, ensureClient, type Task } from './build'
+import { decodable } from './decodable'
 import { joinEmbedded } from './embedded-postgres'
 import { listen, type NodeServer } from './http-server'
 import type { Lock } from './lock.mjs'
@@ -47,7 +48,7 @@ export async function serve(context: ServeContext): Promise<number> {
     if (config.port !== 0 && server.port !== config.port) say(`Port ${config.port} is taken; using ${server.port}.`)
     process.env.PORT = String(server.port)
     await answerUntilStopped(server, context, config.leaseMs)
-    return 0
+    return context.hurrying.aborted ? context.hurrying.reason.exitCode : 0
   } finally {
     await embedded?.release()
   }
@@ -60,17 +61,29 @@ async function answerUntilStopped(server: NodeServer, context: ServeContext, dra
   // Before it is open there is nobody to wait for: a start that fails ends at once.
   let limitMs = 0
   try {
-    // Runs instrumentation.ts: the first tenant and admin are made, and the job worker is started.
     await app.prepare()
-    server.open(app.getRequestHandler(), app.getUpgradeHandler())
+    const handle = app.getRequestHandler()
+    server.open((request, response) => {
+      request.url = decodable(request.url ?? '/')
+      return handle(request, response)
+    }, app.getUpgradeHandler())
+    const url = `http://localhost:${server.port}`
+    await untilRegistered(url)
     limitMs = drainMs
-    if (!stopping.aborted) await announce(`http://localhost:${server.port}`, say)
+    if (!stopping.aborted) await announce(url, say)
     await aborted(stopping)
   } finally {
     await server.drain(limitMs, hurrying)
     const stopped = Promise.allSettled([hooks()?.stop?.(), app.close()])
     await Promise.race([stopped, aborted(hurrying).then(() => delay(HURRIED_STOP_MS))])
   }
+}
+
+// Next does not wait for instrumentation.ts (first tenant, admin, job worker) before it is prepared, nor does it report
+// that this failed. But its first answer waits, and tells.
+async function untilRegistered(url: string): Promise<void> {
+  const { status } = await fetch(`${url}/api/health`)
+  if (status !== 200) throw new Error(`the node answers its own health check with ${status}; the reason is above.`)
 }
 
 async function announce(url: string, say: (line: string) => void): Promise<void> {

@@ -2,6 +2,19 @@
 // end of their index. Order in time is never read from them: that is the database's clock's business.
 import { ulid } from 'ulid'
 
-export type IdPrefix = 'idem' | 'ord' | 'pay' | 'ref' | 'ten' | 'key' | 'evd' | 'dis' | 'opr' | 'acc' | 'req'
+export type IdPrefix =
+  | 'idem'
+  | 'ord'
+  | 'pay'
+  | 'ref'
+  | 'ten'
+  | 'key'
+  | 'evd'
+  | 'dis'
+  | 'opr'
+  | 'acc'
+  | 'req'
+  | 'run'
+  | 'mis'
 
 export const newId = (prefix: IdPrefix): string => `${prefix}_${ulid().toLowerCase()}`

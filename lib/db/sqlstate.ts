@@ -29,7 +29,8 @@ export function isUnavailable(error: unknown): boolean {
   if (code === STORE_UNAVAILABLE) return true
   if (code.length === 5 && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
     return UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY
-  if (/^(E[A-Z_]+)$/.test(code)) return true
+  // Node's own: errno names, and what a stream or socket says of itself. Its other ERR_ codes are bugs.
+  if (/^E(?!RR_)[A-Z_]+$|^ERR_(SOCKET|STREAM|TLS|SSL)_/.test(code)) return true
   // node-postgres reports a lost or unobtainable connection as a bare Error
   return /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|query read timeout|not queryable|cannot use a pool after calling end/i.test(
     (error as Error | null)?.message ?? '',
@@ -37,5 +38,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error))
+/** The database itself refused the row: whoever wrote it asked for something that can't be. */
+export const isIntegrityViolation = (error: unknown): boolean => codeOf(error).startsWith('23')
 export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
   codeOf(error) === '23505' && (error as { constraint?: string }).constraint === constraint

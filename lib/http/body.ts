@@ -20,6 +20,13 @@ export async function readJson(request: Request): Promise<ReadBody> {
   }
 }
 
+/** The body as it was signed: not a byte may change before the signature is checked. Null where it is too large. */
+export async function readRaw(request: Request): Promise<string | null> {
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) return null
+  const bytes = await readAtMost(request.body, MAX_BODY_BYTES)
+  return bytes && new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+}
+
 async function readAtMost(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Buffer | null> {
   const chunks: Uint8Array[] = []
   let size = 0

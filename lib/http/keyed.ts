@@ -2,13 +2,14 @@
 // the boundary. Every route that changes something for a client goes through here.
 import type { z } from 'zod'
 import { databaseNowMs } from '../db/clock'
+import { isUnavailable } from '../db/sqlstate'
 import { parseKey, quoteKey } from '../idempotency/key'
 import type { Operation } from '../idempotency/operation'
 import { type Outcome, run } from '../idempotency/run'
 import { retryAfterSeconds, toClientRecord } from '../idempotency/view'
 import { enqueueAccepted } from '../jobs/enqueue'
+import type { Labels } from '../metrics/names'
 import { type Services, services } from '../node/services'
-import type { Tenant } from '../tenants/authenticate'
 import type { Admission } from '../tenants/limits'
 import { bearerOf } from './bearer'
 import { readJson } from './body'
@@ -34,14 +35,23 @@ export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): Route 
     const requestId = requestIdOf(request)
     const key = parseKey(request.headers.get('idempotency-key'))
     const headers = { 'x-request-id': requestId, 'idempotency-key': key.ok ? quoteKey(key.key) : null }
+    const asked: Asked = { requestId, startedMs: performance.now(), labels: { endpoint: '', tenantId: '' } }
     try {
-      const answered = await answer(endpoint, request, (await context.params) ?? {}, key, requestId)
+      const answered = await answer(endpoint, request, (await context.params) ?? {}, key, asked)
       return toResponse(answered.parts, { ...headers, ...answered.headers })
     } catch (error) {
+      if (isUnavailable(error)) services().metrics.storeFailed(asked.labels)
       return toResponse(failure(error, requestId), headers)
     }
   }
   return Object.assign(route, { keyed: true })
+}
+
+/** What is known of a request while it is answered. */
+interface Asked {
+  requestId: string
+  startedMs: number
+  labels: Labels
 }
 
 interface Answered {
@@ -54,12 +64,15 @@ async function answer<Schema extends z.ZodType>(
   request: Request,
   params: Record<string, string>,
   key: ReturnType<typeof parseKey>,
-  requestId: string,
+  { requestId, startedMs, labels }: Asked,
 ): Promise<Answered> {
   const node = services()
+  const operation = endpoint.operation(node)
+  labels.endpoint = operation.endpoint
   const apiKey = bearerOf(request)
   const tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
   if (!tenant) return { parts: problem('unauthenticated') }
+  labels.tenantId = tenant.id
 
   const read = await readJson(request)
   if (!read.ok) return { parts: problem(read.code) }
@@ -77,27 +90,36 @@ async function answer<Schema extends z.ZodType>(
 
   const prefer = parsePrefer(request.headers.get('prefer'))
   const admission = await node.limits.admit(tenant)
-  let created = false
+  const input = { params, body: valid.value }
+  let admitted = admission.ok
+  // Ended as soon as it is known whether a record was created: who calls or waits takes nothing from the others.
+  const endAdmission = (created: boolean) => {
+    if (admitted) node.limits.end(tenant, created)
+    admitted = false
+  }
   try {
-    const outcome = await run(node.boundary, endpoint.operation(node), {
+    const outcome = await run(node.boundary, operation, {
       tenantId: tenant.id,
       key: key.key,
-      input: { params, body: valid.value },
+      input,
       requestId,
       retentionHours: tenant.retentionHours,
       waitMs: (prefer.waitSeconds ?? 0) * 1000,
-      acceptedAs: prefer.respondAsync ? enqueueAccepted : null,
+      acceptedAs: prefer.respondAsync ? (recordId) => enqueueAccepted(recordId) : null,
       mayCreate: admission.ok,
+      reserved: endAdmission,
       signal: request.signal,
     })
-    created = 'created' in outcome && outcome.created
+    node.metrics.answered(labels, outcome, (performance.now() - startedMs) / 1000)
+    if (outcome.kind === 'misuse') {
+      const { record, stored } = outcome
+      await node.misuse.record({ ...labels, recordId: record.id, key: record.key, requestId, stored, sent: input })
+    }
     return { parts: partsOf(outcome, admission), headers: headersOf(outcome, prefer) }
   } finally {
-    if (admission.ok) endAdmission(node, tenant, created)
+    endAdmission(false)
   }
 }
-
-const endAdmission = (node: Services, tenant: Tenant, created: boolean) => node.limits.end(tenant, created)
 
 function isTooOld(request: Request, maxAgeMs: number | null): boolean {
   if (maxAgeMs === null) return false

@@ -61,6 +61,13 @@ export const PROBLEMS = {
     retry: 'same',
     advice: 'Read issues, mend the request, and send it again. Nothing was stored: the key is still free.',
   },
+  invalid_signature: {
+    status: 400,
+    title: 'The signature is not valid',
+    detail: 'The webhook is not signed with our secret, was changed on its way, or was signed too long ago.',
+    retry: 'none',
+    advice: 'For payment providers: sign the body as it is sent, with the secret of this endpoint, when it is sent.',
+  },
   request_too_old: {
     status: 400,
     title: 'The request is too old',

@@ -9,4 +9,43 @@ export interface Boundary {
   leaseMs: number
   settleMs: number
   defaultRetentionHours: number
+  /** Told of what a request's own outcome does not say, for whoever counts. */
+  observe?(event: BoundaryEvent): void
+  /** Passed between any two statements or calls of an attempt. A test holds or kills the process here. */
+  step?(step: Step): Promise<void> | void
 }
+
+export interface BoundaryEvent {
+  kind:
+    | 'created'
+    | 'claimed'
+    /** A lease ran out. */
+    | 'zombie'
+    /** An owner found itself fenced. */
+    | 'late_result'
+    /** An outcome became unknown. */
+    | 'reconcile_scheduled'
+    /** An unknown outcome was found out, by whomever. */
+    | 'reconcile_resolved'
+    /** The provider could not be reached about one, or it was asked for the last time. */
+    | 'reconcile_failed'
+  endpoint: string
+  tenantId: string
+  /** Of a claim: what it took the record up from. */
+  from?: 'pending' | 'failed_retryable'
+}
+
+export const STEPS = [
+  'reserving',
+  'reserved',
+  'claimed',
+  'advanced',
+  'looked_up',
+  'calling',
+  'called',
+  'settled',
+  'released',
+  'given_up',
+  'evidence_kept',
+] as const
+export type Step = (typeof STEPS)[number]

@@ -1,11 +1,14 @@
 // Driving one attempt from its claim to its end. Every phase returns one of a closed set, so all control flow of an
 // attempt is in this file; every write is guarded by the attempt, so a driver that lost its lease changes nothing.
+import type { Sql } from 'sql-template-tag'
 import type { Boundary } from './boundary'
+import { applyEvidence } from './evidence'
 import type { LeaseClock } from './lease'
 import type { Answer, Attempt, Executed, Operation, Settlement } from './operation'
 import { persist } from './persist'
+import { settleByEvidence } from './settle-by-evidence'
 import { advance, stillOwned } from './sql/advance'
-import { effectEvidence, keepEvidence } from './sql/evidence'
+import { effectEvidence } from './sql/evidence'
 import { outcomeUnknown } from './sql/outcome-unknown'
 import { release } from './sql/release'
 import { settle } from './sql/settle'
@@ -18,11 +21,16 @@ export type Driven =
   /** Somebody else moved the record on: the client is to be answered as any duplicate is. */
   | { kind: 'fenced' }
 
+/** The next run of an accepted request, after this many attempts; null when there have been enough. */
+export type Rerun = (recordId: string, attempts: number) => Sql | null
+
 interface Drive<Body, Report> {
   boundary: Boundary
   operation: Operation<Body, Report>
   attempt: Attempt<Body, Report>
   lease: LeaseClock
+  /** Only a worker runs again what was proven not executed; a client decides for itself. */
+  rerun?: Rerun
 }
 
 export async function drive<Body, Report>(d: Drive<Body, Report> & { recoveryPoint: string }): Promise<Driven> {
@@ -55,7 +63,8 @@ async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: stri
       effects: outcome.effects,
       nodeId: d.boundary.nodeId,
     })
-    if (!entered) return { kind: 'fenced' }
+    if (!entered) return fenced(d)
+    await d.boundary.step?.('advanced')
   }
   return null
 }
@@ -64,7 +73,8 @@ async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: stri
 async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<Driven | null> {
   const { external } = d.operation
   if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short')
-  const verdict = await external.lookUp(d.attempt)
+  const verdict = await external.lookUp(d.attempt).catch((bug: unknown) => releaseAfterBug(d, bug))
+  await d.boundary.step?.('looked_up')
   switch (verdict.kind) {
     case 'succeeded':
     case 'declined':
@@ -85,11 +95,13 @@ async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<D
 async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Driven> {
   const { external } = d.operation
   if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short')
+  await d.boundary.step?.('calling')
   const verdict = await external.call(d.attempt).catch(async (bug: unknown) => {
     // Whether it was sent can't be told any more.
     await giveUp(d, 'internal_error')
     throw bug
   })
+  await d.boundary.step?.('called')
   switch (verdict.kind) {
     case 'succeeded':
     case 'declined':
@@ -112,43 +124,55 @@ async function settleOwn<Body, Report>(
     settle(store, { recordId, attempt, from: ['in_progress'], settlement, event: { event: 'settled', by, attempt } }),
   )
   if (settled === 'store_lost') return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
-  if (settled) return { kind: 'answered', answer: settlement.answer, expiresAt: settled.expiresAt }
+  if (settled) {
+    await d.boundary.step?.('settled')
+    return { kind: 'answered', answer: settlement.answer, expiresAt: settled.expiresAt }
+  }
+  // Told of the effect while we held the lease: that outranks a decline or a refusal.
+  if (executed?.kind !== 'succeeded') {
+    const told = await persist(d.boundary.store, d.lease, (store) => effectEvidence(store, recordId))
+    if (told === 'store_lost') return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
+    if (told) return settleOwn(d, d.operation.external.conclude(d.attempt, told), told)
+  }
   if (executed) await testify(d, executed)
+  return fenced(d)
+}
+
+function fenced<Body, Report>(d: Drive<Body, Report>): Driven {
+  d.boundary.observe?.({ kind: 'late_result', endpoint: d.operation.endpoint, tenantId: d.attempt.tenantId })
   return { kind: 'fenced' }
 }
 
 /** A fenced owner changes nothing, but what it learned is kept, and settles a record that waits for it. */
 async function testify<Body, Report>(d: Drive<Body, Report>, executed: Executed): Promise<void> {
   const { recordId, number: attempt } = d.attempt
-  await persist(d.boundary.store, d.lease, async (store) => {
-    const sourceId = `${recordId}:${attempt}`
-    const kept = await keepEvidence(store, { recordId, source: 'late_owner', sourceId, attempt, executed })
-    if (!kept) return
-    const proof =
-      executed.kind === 'succeeded'
-        ? kept.state === 'unknown' || kept.state === 'failed_retryable'
-        : // A decline is proof only where no other attempt can have called.
-          kept.state === 'unknown' && kept.attempt === 1
-    if (!proof) return
-    await settle(store, {
-      recordId,
-      attempt: kept.attempt,
-      from: [kept.state],
-      settlement: d.operation.external.conclude(d.attempt, executed),
-      event: { event: 'settled', by: 'late_owner', attempt: kept.attempt },
-    })
-  })
+  const evidence = { recordId, source: 'late_owner', sourceId: `${recordId}:${attempt}`, attempt, executed } as const
+  await persist(d.boundary.store, d.lease, (store) =>
+    applyEvidence({ ...d.boundary, store }, { get: () => d.operation }, evidence),
+  )
 }
 
 async function releaseOwn<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
   const effects = d.operation.external.release(d.attempt)
   const event = { event: 'released', by: d.boundary.nodeId, attempt } as const
+  const next = d.rerun?.(recordId, attempt)
   const released = await persist(d.boundary.store, d.lease, (store) =>
-    release(store, { recordId, attempt, from: 'in_progress', code, effects, event }),
+    release(store, { recordId, attempt, from: 'in_progress', code, effects, event, next }),
   )
   if (released === 'store_lost') return { kind: 'not_executed', code, expiresAt: null }
-  return released ? { kind: 'not_executed', code, expiresAt: released.expiresAt } : { kind: 'fenced' }
+  if (!released) return fenced(d)
+  await d.boundary.step?.('released')
+  if (released.effectEvidence) {
+    await settledWithWhatOthersSaw(d)
+    return { kind: 'fenced' }
+  }
+  return { kind: 'not_executed', code, expiresAt: released.expiresAt }
+}
+
+/** Evidence that came in while we held the lease was kept for this moment. Then answer as a duplicate is answered. */
+function settledWithWhatOthersSaw<Body, Report>(d: Drive<Body, Report>): Promise<boolean> {
+  return settleByEvidence(d.boundary.store, d.operation, d.attempt.recordId, d.boundary.observe)
 }
 
 async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
@@ -157,10 +181,14 @@ async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promi
     outcomeUnknown(store, { recordId, attempt, code, nodeId: d.boundary.nodeId }),
   )
   if (moved === 'store_lost') return { kind: 'outcome_unknown', code, expiresAt: null }
-  return moved ? { kind: 'outcome_unknown', code, expiresAt: moved.expiresAt } : { kind: 'fenced' }
+  if (!moved) return fenced(d)
+  d.boundary.observe?.({ kind: 'reconcile_scheduled', endpoint: d.operation.endpoint, tenantId: d.attempt.tenantId })
+  await d.boundary.step?.('given_up')
+  if (moved.hasEvidence && (await settledWithWhatOthersSaw(d))) return { kind: 'fenced' }
+  return { kind: 'outcome_unknown', code, expiresAt: moved.expiresAt }
 }
 
-/** Nothing was called in a local phase, so a bug there proves that nothing was executed. */
+/** Nothing was called in a local phase or by a look-up, so after a bug there it is still proven. */
 async function releaseAfterBug<Body, Report>(d: Drive<Body, Report>, bug: unknown): Promise<never> {
   await releaseOwn(d, 'internal_error')
   throw bug

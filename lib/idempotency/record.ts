@@ -94,5 +94,14 @@ export function toRecord(row: RecordRow): KeyRecord {
   }
 }
 
+const PROVIDER_KEY_PREFIX = 'onceover-'
+const RECORD_ID = /^idem_[0-9a-z]{26}$/
+
 /** Stable for a record: whatever attempt calls, the provider sees the same key. */
-export const providerKeyOf = (recordId: string): string => `onceover-${recordId}`
+export const providerKeyOf = (recordId: string): string => `${PROVIDER_KEY_PREFIX}${recordId}`
+
+/** The record that a provider's object was made for; null where its key is none of ours. */
+export function recordIdOf(providerKey: string): string | null {
+  const id = providerKey.startsWith(PROVIDER_KEY_PREFIX) ? providerKey.slice(PROVIDER_KEY_PREFIX.length) : ''
+  return RECORD_ID.test(id) ? id : null
+}

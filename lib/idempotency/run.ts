@@ -4,15 +4,15 @@ import type { Sql } from 'sql-template-tag'
 import { newId } from '../db/id'
 import type { Boundary } from './boundary'
 import { decide } from './decide'
-import { type Driven, drive } from './drive'
+import { type Driven, drive, type Rerun } from './drive'
 import { fingerprint as fingerprintOf } from './fingerprint'
 import { LeaseClock } from './lease'
-import type { Answer, Input, Operation } from './operation'
+import type { Answer, AnyOperation, Input, Operation } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
 import { settleByEvidence } from './settle-by-evidence'
 import { markAwaited } from './sql/await'
 import { claim } from './sql/claim'
-import { leaseOver } from './sql/outcome-unknown'
+import { leaseOver } from './sql/lease-over'
 import { type Reserved, reserve } from './sql/reserve'
 
 export interface KeyedRequest<Body> {
@@ -27,15 +27,26 @@ export interface KeyedRequest<Body> {
   /** Set for a request that is to be accepted and run by a worker: the job that commits with it. */
   acceptedAs: ((recordId: string) => Sql) | null
   mayCreate: boolean
+  /** Told once, as soon as it is known, whether this request created its record. */
+  reserved?(created: boolean): void
   signal?: AbortSignal
 }
 
 export type Outcome =
-  | { kind: 'answered'; answer: Answer; replayed: boolean; expiresAt: Date; created: boolean }
+  | {
+      kind: 'answered'
+      answer: Answer
+      replayed: boolean
+      expiresAt: Date
+      created: boolean
+      /** Of a replay: the record that holds the answer. */
+      replayOf?: KeyRecord
+    }
   | { kind: 'accepted'; record: KeyRecord; created: boolean }
   | { kind: 'in_progress'; record: KeyRecord }
   | { kind: 'unknown'; record: KeyRecord }
-  | { kind: 'misuse'; record: KeyRecord }
+  /** `stored` is the request that the key stands for; null once it is erased. */
+  | { kind: 'misuse'; record: KeyRecord; stored: Input | null }
   | { kind: 'expired'; record: KeyRecord }
   | { kind: 'not_executed'; code: string; expiresAt: Date; created: boolean }
   | { kind: 'outcome_unknown'; code: string; expiresAt: Date; created: boolean }
@@ -43,6 +54,8 @@ export type Outcome =
 
 /** Each turn follows a lost race; so many in a row on one key mean that something else is wrong. */
 const MAX_TURNS = 50
+/** Who can't be told looks again after this long: 30 turns at most, by the longest wait that a client may ask for. */
+const DEAF_PAUSE_MS = 1000
 
 export async function run<Body, Report>(
   boundary: Boundary,
@@ -61,12 +74,16 @@ export async function run<Body, Report>(
 
   for (let turn = 1; ; turn++) {
     const lease = new LeaseClock(boundary.leaseMs)
+    await boundary.step?.('reserving')
     const found = await reserveFor(boundary, operation, request, fingerprint)
+    if (turn === 1) request.reserved?.(found.kind === 'created')
     if (found.kind === 'not_allowed') return found
     const { record } = found
 
     if (found.kind === 'created') {
       created = true
+      boundary.observe?.({ kind: 'created', endpoint: record.endpoint, tenantId: record.tenantId })
+      await boundary.step?.('reserved')
       if (record.state === 'in_progress') {
         const outcome = finished(await driveAttempt(boundary, operation, request, found, lease), record, created)
         if (outcome) return outcome
@@ -78,27 +95,31 @@ export async function run<Body, Report>(
     const decision = decide(record, fingerprint)
     switch (decision) {
       case 'misuse':
+        return { kind: 'misuse', record, stored: found.kind === 'existing' ? found.stored : null }
       case 'expired':
-        return { kind: decision, record }
+        return { kind: 'expired', record }
       case 'unknown':
         return { kind: 'unknown', record }
-      case 'replay':
+      case 'replay': {
         // The request that was accepted and waited for its own answer gets it first, not again.
+        const replayed = !created || fenced
         return {
           kind: 'answered',
           answer: record.answer!,
-          replayed: !created || fenced,
+          replayed,
           expiresAt: record.expiresAt,
           created,
+          ...(replayed ? { replayOf: record } : {}),
         }
+      }
       case 'running':
         if (turn < MAX_TURNS && (await waited(boundary, record, waitUntil, request.signal))) continue
         return record.async ? { kind: 'accepted', record, created } : { kind: 'in_progress', record }
       case 'lease_over':
-        await leaseOver(boundary.store, { recordId: record.id, attempt: record.attempt, by: boundary.nodeId })
+        await leaseIsOver(boundary, operation, record)
         break
       case 'settle_by_evidence':
-        await settleByEvidence(boundary.store, operation, record)
+        await settleByEvidence(boundary.store, operation, record.id, boundary.observe)
         break
       case 'claim': {
         const claimed = await claimFor(boundary, operation, request, record)
@@ -117,14 +138,14 @@ export async function run<Body, Report>(
 export async function runAccepted(
   boundary: Boundary,
   operation: Operation,
-  accepted: { record: KeyRecord; input: Input; requestId: string },
+  accepted: { record: KeyRecord; input: Input; requestId: string; rerun: Rerun },
 ): Promise<Driven | { kind: 'not_claimed' }> {
-  const { record, input, requestId } = accepted
+  const { record, input, requestId, rerun } = accepted
   const lease = new LeaseClock(boundary.leaseMs)
   const claimed = await claimFor(boundary, operation, { input, requestId }, record)
   if (!claimed) return { kind: 'not_claimed' }
   const attempt = { record: { ...record, attempt: record.attempt + 1 }, report: claimed.report }
-  return driveAttempt(boundary, operation, { input }, attempt, lease)
+  return driveAttempt(boundary, operation, { input, rerun }, attempt, lease)
 }
 
 function firstPhase(operation: Operation<never, never>): { name: string; external: boolean } {
@@ -164,20 +185,22 @@ function reserveFor<Body, Report>(
   })
 }
 
-function claimFor<Body, Report>(
+async function claimFor<Body, Report>(
   boundary: Boundary,
   operation: Operation<Body, Report>,
   request: { input: Input<Body>; requestId: string },
   record: KeyRecord,
 ): Promise<{ report: unknown } | null> {
-  const { id: recordId, tenantId, resource } = record
+  const { id: recordId, tenantId, resource, state: from } = record
+  if (from !== 'pending' && from !== 'failed_retryable') return null
   const { input, requestId } = request
   const number = record.attempt + 1
   const start = { recordId, tenantId, number, resource: resource!, input, providerKey: providerKeyOf(recordId) }
   const { effects, report } = operation.begin({ attempt: start, first: false })
   const resumed = operation.local.find((phase) => phase.name === record.recoveryPoint)
-  return claim(boundary.store, {
+  const claimed = await claim(boundary.store, {
     recordId,
+    from,
     attempt: record.attempt,
     phase: resumed
       ? { name: resumed.name, external: false }
@@ -191,12 +214,17 @@ function claimFor<Body, Report>(
     effects,
     report,
   })
+  if (claimed) {
+    boundary.observe?.({ kind: 'claimed', endpoint: record.endpoint, tenantId, from })
+    await boundary.step?.('claimed')
+  }
+  return claimed
 }
 
 function driveAttempt<Body, Report>(
   boundary: Boundary,
   operation: Operation<Body, Report>,
-  request: { input: Input<Body> },
+  request: { input: Input<Body>; rerun?: Rerun },
   claimed: { record: KeyRecord; report: unknown },
   lease: LeaseClock,
 ): Promise<Driven> {
@@ -205,6 +233,7 @@ function driveAttempt<Body, Report>(
     boundary,
     operation,
     lease,
+    rerun: request.rerun,
     recoveryPoint: record.recoveryPoint ?? firstPhase(operation as Operation<never, never>).name,
     attempt: {
       recordId: record.id,
@@ -217,6 +246,15 @@ function driveAttempt<Body, Report>(
       providerKey: providerKeyOf(record.id),
     },
   })
+}
+
+async function leaseIsOver(boundary: Boundary, operation: AnyOperation, record: KeyRecord): Promise<void> {
+  const { id: recordId, attempt, endpoint, tenantId } = record
+  const moved = await leaseOver(boundary.store, { recordId, attempt, by: boundary.nodeId })
+  if (!moved) return
+  boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
+  if (moved.state === 'unknown') boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
+  if (moved.hasEvidence) await settleByEvidence(boundary.store, operation, recordId, boundary.observe)
 }
 
 /** Null for an owner that was fenced: its client is answered as a duplicate is. */
@@ -236,13 +274,15 @@ function finished(driven: Driven, record: KeyRecord, created: boolean): Outcome 
 async function waited(boundary: Boundary, record: KeyRecord, until: number, signal?: AbortSignal): Promise<boolean> {
   if (performance.now() >= until || signal?.aborted) return false
   const expectation = boundary.waiting.expect(record.id)
-  await expectation.listening
-  const awaited = await markAwaited(boundary.store, record.id)
-  if (!awaited) {
-    expectation.cancel()
+  try {
+    const listening = await expectation.listening
+    const awaited = await markAwaited(boundary.store, record.id)
+    if (!awaited) return true
+    const leaseLeftMs = awaited.leaseLeftMs ?? Number.POSITIVE_INFINITY
+    const lookAgainMs = listening ? Number.POSITIVE_INFINITY : DEAF_PAUSE_MS
+    await expectation.orAfter(Math.min(until - performance.now(), leaseLeftMs + 1, lookAgainMs), signal)
     return true
+  } finally {
+    expectation.cancel()
   }
-  const leaseLeftMs = awaited.leaseLeftMs ?? Number.POSITIVE_INFINITY
-  await expectation.orAfter(Math.min(until - performance.now(), leaseLeftMs + 1), signal)
-  return true
 }

@@ -1,32 +1,56 @@
 // Settling a record that nobody owns with evidence of its effect: the same conclusion that its owner would have
 // drawn, through the same transition.
 import type { Store } from '../db/store'
-import type { AnyOperation } from './operation'
+import type { Boundary } from './boundary'
+import type { AnyOperation, Attempt, Input } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
-import { effectEvidence } from './sql/evidence'
+import { proofOf } from './sql/evidence'
 import { findWithRequest } from './sql/find'
 import { settle } from './sql/settle'
 
-/** False when there is nothing to settle with, or somebody was faster: read the record again. */
-export async function settleByEvidence(store: Store, operation: AnyOperation, record: KeyRecord): Promise<boolean> {
-  const executed = await effectEvidence(store, record.id)
-  const stored = await findWithRequest(store, record.id)
-  if (!executed || !stored || !record.resource) return false
-  const { id: recordId, tenantId, resource, createdAt, attempt } = record
-  const report = await operation.recall({ id: recordId, tenantId, resource, input: stored.input })
-  const settlement = operation.external.conclude(
-    {
-      recordId,
-      tenantId,
-      number: attempt,
-      createdAt,
-      resource,
-      input: stored.input,
-      report,
-      providerKey: providerKeyOf(recordId),
-    },
-    executed,
-  )
-  const event = { event: 'settled', by: 'evidence', attempt } as const
-  return (await settle(store, { recordId, attempt, from: ['unknown', 'failed_retryable'], settlement, event })) !== null
+/** False when what is stored proves nothing, or somebody was faster: read the record again. */
+export async function settleByEvidence(
+  store: Pick<Store, 'query'>,
+  operation: AnyOperation,
+  recordId: string,
+  observe?: Boundary['observe'],
+): Promise<boolean> {
+  const proof = await proofOf(store, recordId)
+  const found = proof && (await findWithRequest(store, recordId))
+  if (!found || found.record.attempt !== proof.attempt) return false
+  const { executed, state, attempt } = proof
+  const settled = await settle(store, {
+    recordId,
+    attempt,
+    from: [state],
+    settlement: operation.external.conclude(await recallAttempt(operation, found), executed),
+    event: { event: 'settled', by: proof.source, attempt, verdict: executed.kind },
+  })
+  if (settled && state === 'unknown') {
+    const { endpoint, tenantId } = found.record
+    observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })
+  }
+  return settled !== null
+}
+
+/** The last attempt of a record as its owner knew it, for whoever concludes or gives back in its place. */
+export async function recallAttempt(
+  operation: AnyOperation,
+  found: { record: KeyRecord; input: Input },
+): Promise<Attempt<unknown, unknown>> {
+  const { record, input } = found
+  const { id: recordId, tenantId, createdAt } = record
+  if (!record.resource) throw new Error(`record ${recordId} has no resource`)
+  const { resource } = record
+  const report = await operation.recall({ id: recordId, tenantId, resource, input })
+  return {
+    recordId,
+    tenantId,
+    number: record.attempt,
+    createdAt,
+    resource,
+    input,
+    report,
+    providerKey: providerKeyOf(recordId),
+  }
 }

@@ -81,6 +81,8 @@ export function openWaiting(url: string): Waiting {
         async orAfter(limitMs, signal) {
           const timer = setTimeout(wake, Math.max(0, limitMs))
           signal?.addEventListener('abort', wake, { once: true })
+          // aborted before anybody listened for it
+          if (signal?.aborted) wake()
           await woken
           signal?.removeEventListener('abort', wake)
           clearTimeout(timer)
@@ -91,6 +93,7 @@ export function openWaiting(url: string): Waiting {
     async close() {
       closed = true
       wakeAll()
+      await connecting
       await client?.end().catch(() => {})
     },
   }

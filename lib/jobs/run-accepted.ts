@@ -1,10 +1,11 @@
-// The worker's side of an accepted request: claimed like any attempt, run again when it is proven that nothing was
-// executed, and left alone when the outcome is not known.
+// The worker's side of an accepted request: claimed like any attempt. What is proven not executed gets its next run
+// in the commit that says so; what is unknown waits for reconciliation.
 import { abandon } from '../idempotency/abandon'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { runAccepted } from '../idempotency/run'
 import { findWithRequest } from '../idempotency/sql/find'
+import { rerunAccepted } from './enqueue'
 
 export async function runAcceptedJob(
   boundary: Boundary,
@@ -15,7 +16,5 @@ export async function runAcceptedJob(
   const operation = found && operations.get(found.record.endpoint)
   if (!operation) return
   if (await abandon(boundary.store, operation, found, boundary.nodeId)) return
-  const driven = await runAccepted(boundary, operation, found)
-  // The job engine runs a failed job again, later and later; a record that is not claimable then ends it.
-  if (driven.kind === 'not_executed') throw new Error(`not executed: ${driven.code}`)
+  await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
 }

@@ -8,17 +8,30 @@ import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { persisted } from '../idempotency/persist'
 import { openWaiting } from '../idempotency/waiting'
+import { reaper } from '../maintenance/reaper'
+import type { Scheduled } from '../maintenance/schedule'
+import { sweeper } from '../maintenance/sweeper'
+import { type Exposition, openExposition } from '../metrics/exposition'
+import { type Metrics, openMetrics } from '../metrics/metrics'
+import { type MisuseLog, openMisuseLog } from '../metrics/misuse'
 import { placeOrder } from '../orders/place-order'
 import { refundOrder } from '../orders/refund-order'
 import type { Gateway } from '../payments/gateway'
 import { createSandbox } from '../payments/sandbox'
+import { storedWebhookSecret } from '../payments/sandbox-webhooks-outbox'
+import { createStripe } from '../payments/stripe'
 import { processWide } from '../process-wide'
+import { ledgerComparison } from '../reconciliation/ledger-comparison'
+import type { Reconciliation } from '../reconciliation/reconcile'
+import { reconciler } from '../reconciliation/reconciler'
 import { type Authenticator, openAuthenticator } from '../tenants/authenticate'
 import { type Limits, openLimits } from '../tenants/limits'
+import { faultHook } from './fault'
 
 /** Requests mostly wait for the provider, not for a connection; PostgreSQL likes few and busy ones. */
 const POOL_SIZE = 16
 const SANDBOX_POOL_SIZE = 8
+const FALLBACK_RECONCILE_MS = 30_000
 
 export interface Services {
   config: Config
@@ -27,11 +40,18 @@ export interface Services {
   gateway: Gateway
   authenticator: Authenticator
   limits: Limits
+  metrics: Metrics
+  exposition: Exposition
+  misuse: MisuseLog
   placeOrder: ReturnType<typeof placeOrder>
   refundOrder: ReturnType<typeof refundOrder>
   operations: ReadonlyMap<string, AnyOperation>
+  reconciliation: Reconciliation
+  daemons: readonly Scheduled[]
   /** The sandbox provider's own connections: the other side of the network. */
   sandboxPool: ReturnType<typeof openPool>
+  /** What the sandbox's webhooks are signed with, at both ends. */
+  sandboxWebhookSecret(): Promise<string>
   close(): Promise<void>
 }
 
@@ -43,11 +63,8 @@ function openServices(): Services {
   if (!url) throw new Error('Configuration: DATABASE_URL: not set; start with `npm start` for the embedded database')
   const store = openStore(url, { max: POOL_SIZE, applicationName: 'onceover' })
   const sandboxPool = openPool(url, { max: SANDBOX_POOL_SIZE, applicationName: 'onceover-sandbox' })
-  const gateway = createSandbox({
-    pool: sandboxPool,
-    idempotent: settings.sandboxIdempotent,
-    timeLimitMs: settings.gatewayTimeLimitMs,
-  })
+  const gateway = openGateway(settings, sandboxPool)
+  const metrics = openMetrics(store)
   const boundary: Boundary = {
     store,
     waiting: openWaiting(settings.directDatabaseUrl ?? url),
@@ -55,9 +72,22 @@ function openServices(): Services {
     leaseMs: settings.leaseMs,
     settleMs: settings.settleMs,
     defaultRetentionHours: settings.keyTtlHours,
+    observe: metrics.observe,
+    step: faultHook(),
   }
   const place = placeOrder(gateway, problem)
   const refund = refundOrder(store, gateway, problem)
+  const operations = new Map<string, AnyOperation>([
+    [place.endpoint, place],
+    [refund.endpoint, refund],
+  ])
+  const reconciliation: Reconciliation = {
+    boundary,
+    operations,
+    // switched off, the reconciler still runs when a person asks
+    intervalMs: settings.reconcileIntervalMs || FALLBACK_RECONCILE_MS,
+    maxAttempts: settings.reconcileMaxAttempts,
+  }
   const limits = openLimits(store)
   return {
     config: settings,
@@ -66,18 +96,61 @@ function openServices(): Services {
     gateway,
     authenticator: openAuthenticator(store),
     limits,
+    metrics,
+    exposition: openExposition(metrics.registry, store),
+    misuse: openMisuseLog(store),
     placeOrder: place,
     refundOrder: refund,
-    operations: new Map<string, AnyOperation>([
-      [place.endpoint, place],
-      [refund.endpoint, refund],
-    ]),
+    operations,
+    reconciliation,
+    daemons: [
+      { daemon: sweeper(boundary, operations), intervalMs: settings.sweepIntervalMs },
+      {
+        daemon: reaper(store, { tombstoneHours: settings.tombstoneHours, onDeleted: metrics.pruned }),
+        intervalMs: settings.reapIntervalMs,
+      },
+      {
+        daemon: reconciler({ ...reconciliation, lookUpLimitMs: gateway.timeLimitMs }),
+        intervalMs: settings.reconcileIntervalMs,
+      },
+      { daemon: ledgerComparison({ boundary, operations, gateway }), intervalMs: settings.ledgerIntervalMs },
+    ],
     sandboxPool,
+    sandboxWebhookSecret: openSecret(settings, sandboxPool),
     async close() {
       await persisted()
       await limits.close()
+      await metrics.close()
       await boundary.waiting.close()
       await Promise.allSettled([store.close(), sandboxPool.end()])
     },
+  }
+}
+
+function openGateway(settings: Config, sandboxPool: Services['sandboxPool']): Gateway {
+  const timeLimitMs = settings.gatewayTimeLimitMs
+  if (settings.gateway === 'sandbox')
+    return createSandbox({
+      pool: sandboxPool,
+      idempotent: settings.sandboxIdempotent,
+      timeLimitMs,
+      webhookDelayMs: settings.sandboxWebhookDelayMs,
+    })
+  const { protocol, hostname: host, port } = new URL(settings.stripeApiUrl)
+  const https = protocol === 'https:'
+  const api = { protocol: https ? 'https' : 'http', host, port: Number(port || (https ? 443 : 80)) } as const
+  return createStripe({ secretKey: settings.stripeSecretKey!, timeLimitMs, api })
+}
+
+/** Asked of the database once; a question that failed is asked again. */
+function openSecret(settings: Config, sandboxPool: Services['sandboxPool']): () => Promise<string> {
+  const given = settings.sandboxWebhookSecret
+  let asked: Promise<string> | null = given ? Promise.resolve(given) : null
+  return () => {
+    asked ??= storedWebhookSecret(sandboxPool).catch((error) => {
+      asked = null
+      throw error
+    })
+    return asked
   }
 }

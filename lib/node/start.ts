@@ -1,11 +1,16 @@
 // A node's life: what has to be there before the first request, and what has to end before the process may.
 
+import { servedPort } from '../config'
+import { readDatabaseClock } from '../db/clock'
 import { RUN_ACCEPTED } from '../jobs/enqueue'
 import { runAcceptedJob } from '../jobs/run-accepted'
 import { migrateJobs, startWorker } from '../jobs/worker'
 import { log } from '../log'
+import { startSchedule } from '../maintenance/schedule'
+import { startRollUps } from '../metrics/roll-up'
+import { startSandboxWebhooks } from '../payments/sandbox-webhooks'
 import { bootstrap, type FirstSecrets } from './bootstrap'
-import { services } from './services'
+import { type Services, services } from './services'
 import { welcome } from './welcome'
 
 /** How the process that serves finds its node, across Next's bundles. */
@@ -30,12 +35,30 @@ export async function startNode(): Promise<void> {
           runAcceptedJob(node.boundary, node.operations, (payload as { recordId: string }).recordId),
       })
     : null
+  await readDatabaseClock(node.store)
+  const webhooks = await startWebhooks(node)
+  const schedule = node.config.worker ? startSchedule(node.store, node.boundary.nodeId, node.daemons) : null
+  const rollUps = node.config.worker ? startRollUps(node.store) : null
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
   holder[NODE] = {
     announce: (url) => process.stdout.write(welcome(url, secrets, node.config)),
     async stop() {
+      await webhooks?.stop()
+      await schedule?.stop()
+      await rollUps?.stop()
       await worker?.stop()
       await node.close()
     },
   }
+}
+
+/** The sandbox reports to whichever node took the report in hand: to itself, over HTTP like any provider. */
+async function startWebhooks({ config, gateway, sandboxPool, sandboxWebhookSecret: secret }: Services) {
+  if (gateway.name !== 'sandbox') return null
+  // Made now where there is none, so that a test or a demo can sign its own from the first start on.
+  await secret()
+  const { sandboxWebhookDelayMs: delayMs } = config
+  if (delayMs === null || !config.worker) return null
+  const url = () => `http://127.0.0.1:${servedPort()}/api/webhooks/sandbox`
+  return startSandboxWebhooks({ pool: sandboxPool, delayMs, secret, url })
 }

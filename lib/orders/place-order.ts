@@ -36,7 +36,8 @@ export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<
       },
       async lookUp(attempt) {
         const { paymentMethod } = attempt.input.body
-        const found = await gateway.lookUp({ kind: 'charge', providerKey: attempt.providerKey, paymentMethod })
+        const { providerKey, createdAt: reservedAt } = attempt
+        const found = await gateway.lookUp({ kind: 'charge', providerKey, reservedAt, paymentMethod })
         return found.kind === 'succeeded' || found.kind === 'declined'
           ? { kind: found.kind, ref: found.providerRef }
           : { kind: found.kind }

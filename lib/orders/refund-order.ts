@@ -56,7 +56,7 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
           amountCents: held.amountCents,
           currency: held.currency,
           paymentMethod: held.paymentMethod,
-          chargeRef: held.chargeRef ?? undefined,
+          chargeRef: held.chargeRef ?? (await chargeRefOf(store, attempt.input.params.id!)),
           reason: attempt.input.body.reason,
         })
         return 'providerRef' in outcome ? { kind: outcome.kind, ref: outcome.providerRef } : outcome
@@ -65,6 +65,8 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
         const found = await gateway.lookUp({
           kind: 'refund',
           providerKey: attempt.providerKey,
+          reservedAt: attempt.createdAt,
+          chargeRef: holding(attempt).chargeRef ?? undefined,
           paymentMethod: holding(attempt).paymentMethod,
           reason: attempt.input.body.reason,
         })
@@ -91,6 +93,14 @@ const refused = (
   effects: [],
   effectRef: null,
 })
+
+/** A reservation that waited for the payment under the order's lock has an older snapshot, without its ledger row. */
+async function chargeRefOf(store: Store, orderId: string): Promise<string | undefined> {
+  const [row] = await store.query<{ ref: string }>(sql`
+    SELECT provider_ref AS ref FROM ledger_entries
+    WHERE order_id = ${orderId} AND kind = 'charge' AND status = 'succeeded'`)
+  return row?.ref
+}
 
 function holding(attempt: RefundAttempt): Held & { amountCents: number } {
   if (!attempt.report || attempt.report.amountCents === null) throw new Error('a refund without a held amount')
@@ -140,7 +150,7 @@ function holdAmount(attempt: Pick<RefundAttempt, 'resource' | 'input' | 'tenantI
 function giveBack(refundId: string, status: 'released' | 'declined' | 'abandoned'): Sql[] {
   return [
     sql`given_back AS (
-      UPDATE refunds r SET status = ${status}::refund_status FROM moved
+      UPDATE refunds r SET status = ${status}::refund_status, provider_ref = moved.effect_ref FROM moved
       WHERE r.id = ${refundId} AND r.status = 'pending' RETURNING r.order_id, r.amount_cents
     )`,
     sql`unheld AS (
@@ -181,11 +191,15 @@ function concludeRefund(attempt: RefundAttempt, executed: Executed, problem: Pro
   }
 }
 
-/** A refund that turns up after its hold was given back is booked all the same: the money is gone. */
+/**
+ * A refund that turns up after its hold was given back is booked all the same: the money is gone. Where it does not
+ * fit any more, because another refund took what it had held, the order can't say so: people are told instead.
+ */
 function refundEffects(refundId: string): Sql[] {
   return [
     sql`done AS (
-      UPDATE refunds r SET status = 'succeeded' FROM moved, (SELECT id, status FROM refunds WHERE id = ${refundId}) old
+      UPDATE refunds r SET status = 'succeeded', provider_ref = moved.effect_ref
+      FROM moved, (SELECT id, status FROM refunds WHERE id = ${refundId}) old
       WHERE r.id = old.id RETURNING r.order_id, r.amount_cents, old.status = 'pending' AS was_held
     )`,
     sql`refunded AS (
@@ -193,7 +207,16 @@ function refundEffects(refundId: string): Sql[] {
         refunded_cents = o.refunded_cents + d.amount_cents,
         held_cents = o.held_cents - CASE WHEN d.was_held THEN d.amount_cents ELSE 0 END,
         status = CASE WHEN o.refunded_cents + d.amount_cents >= o.amount_cents THEN 'refunded' ELSE 'partially_refunded' END::order_status
-      FROM done d WHERE o.id = d.order_id
+      FROM done d
+      WHERE o.id = d.order_id AND (d.was_held OR o.refunded_cents + o.held_cents + d.amount_cents <= o.amount_cents)
+      RETURNING o.id
+    )`,
+    sql`beyond AS (
+      INSERT INTO discrepancies (id, kind, subject, record_id, detail)
+      SELECT ${newId('dis')}, 'refund_exceeds_order', ${refundId}, m.id,
+        jsonb_build_object('orderId', d.order_id, 'amountCents', d.amount_cents, 'ref', m.effect_ref)
+      FROM done d, moved m WHERE NOT EXISTS (SELECT 1 FROM refunded)
+      ON CONFLICT (kind, subject) DO NOTHING
     )`,
   ]
 }

@@ -39,9 +39,33 @@ export type LookUpOutcome =
 export interface LookUpRequest {
   kind: EffectKind
   providerKey: string
+  /** When the record was reserved: nothing of it can be older. */
+  reservedAt: Date
+  /** For a refund: the charge that it gives back. */
+  chargeRef?: string
   /** The order's payment method or the refund's reason: the sandbox's behaviour hangs on it. */
   paymentMethod: string
   reason?: string | null
+}
+
+/** One object of the provider's own list, for the comparison with our ledger. */
+export interface ProviderEntry {
+  ref: string
+  /** Ours, where it carries one: anything else was made by somebody else. */
+  providerKey: string | null
+  kind: EffectKind
+  status: 'succeeded' | 'failed' | 'pending'
+  amountCents: number
+  currency: string
+  createdAt: Date
+}
+
+/** What a webhook says of an effect, sorted like the rest. */
+export interface ProviderEvent {
+  /** The provider's id of the event: a repeated one does nothing. */
+  id: string
+  providerKey: string
+  outcome: { kind: 'succeeded' | 'declined'; providerRef: string }
 }
 
 export interface Gateway {
@@ -50,4 +74,6 @@ export interface Gateway {
   readonly timeLimitMs: number
   execute(request: EffectRequest): Promise<CallOutcome>
   lookUp(request: LookUpRequest): Promise<LookUpOutcome>
+  /** Everything created in the window. Throws where the provider can't be asked: a list with holes proves nothing. */
+  list(window: { from: Date; to: Date }): AsyncIterable<ProviderEntry>
 }

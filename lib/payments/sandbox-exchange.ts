@@ -2,40 +2,12 @@
 // sent later, and one that may have been sent is never called unsent. Ends with the call's time limit at the latest.
 
 import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg'
+import { OVER, type TimeLimit } from './time-limit'
 
 export type Exchange<T> =
   | { kind: 'answered'; value: T }
   | { kind: 'not_sent'; code: string }
   | { kind: 'no_answer'; code: string }
-
-const OVER = Symbol('the time limit is over')
-
-export interface TimeLimit {
-  readonly startedAt: number
-  readonly ms: number
-  readonly over: Promise<typeof OVER>
-  /** Asks the clocks and not the timer, which is late in a process that was stopped or slept. */
-  isOver(): boolean
-  /** Every call closes its limit: a timer left behind would keep the process alive. */
-  close(): void
-}
-
-export function openTimeLimit(ms: number): TimeLimit {
-  let timer: NodeJS.Timeout
-  const over = new Promise<typeof OVER>((resolve) => {
-    timer = setTimeout(resolve, ms, OVER)
-  })
-  const startedAt = performance.now()
-  const startedAtWall = Date.now()
-  return {
-    startedAt,
-    ms,
-    over,
-    // The monotonic clock stands still while the machine sleeps, the wall clock can be set back.
-    isOver: () => Math.max(performance.now() - startedAt, Date.now() - startedAtWall) >= ms,
-    close: () => clearTimeout(timer),
-  }
-}
 
 export async function exchange<R extends QueryResultRow>(
   pool: Pool,

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
 import { ulid } from 'ulid'
-import type { EffectKind, EffectRequest, LookUpRequest } from './gateway'
+import type { EffectKind, EffectRequest, LookUpRequest, ProviderEntry } from './gateway'
 
 export type EntryStatus = 'succeeded' | 'failed'
 
@@ -50,7 +50,7 @@ export function bookAgain(request: EffectRequest, status: EntryStatus, lateMs: n
     INSERT INTO sandbox.charges
       (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
     VALUES (${ref}, ${entryValues(request, status, lateMs)})
-    RETURNING ref, status`
+    RETURNING ref, status, booked_at`
 }
 
 /**
@@ -71,7 +71,7 @@ export function bookOnce(request: EffectRequest, status: EntryStatus, lateMs: nu
       ${entryValues(request, status, lateMs)})
     -- an entry still on its way is booked by the attempt that arrives before it; one that is there stays as it is
     ON CONFLICT (ref) DO UPDATE SET booked_at = least(c.booked_at, excluded.booked_at)
-    RETURNING ref, status`
+    RETURNING ref, status, booked_at`
 }
 
 // Cut to the column's milliseconds: rounded up, a charge would be invisible to a look-up right after its answer.
@@ -118,4 +118,29 @@ export async function listCharges(pool: Pool, { customerId }: { customerId: stri
     kind: row.kind,
     createdAt: row.booked_at.toISOString(),
   }))
+}
+
+/** Everything booked in a window, in pages: a window may hold more than memory should. */
+export async function* listEntries(pool: Pool, window: { from: Date; to: Date }): AsyncIterable<ProviderEntry> {
+  let after = { at: window.from, ref: '' }
+  for (;;) {
+    const { rows } = await pool.query<ListRow & { provider_key: string }>(sql`
+      SELECT ref, provider_key, amount_cents, currency, status, kind, booked_at FROM sandbox.charges
+      WHERE booked_at >= ${window.from} AND booked_at < ${window.to} AND booked_at <= clock_timestamp()
+        AND (booked_at, ref) > (${after.at}, ${after.ref})
+      ORDER BY booked_at, ref LIMIT ${LIST_MAX}`)
+    for (const row of rows)
+      yield {
+        ref: row.ref,
+        providerKey: row.provider_key,
+        kind: row.kind,
+        status: row.status,
+        amountCents: Number(row.amount_cents),
+        currency: row.currency,
+        createdAt: row.booked_at,
+      }
+    const last = rows.at(-1)
+    if (!last || rows.length < LIST_MAX) return
+    after = { at: last.booked_at, ref: last.ref }
+  }
 }

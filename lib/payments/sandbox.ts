@@ -5,8 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { CallOutcome, EffectRequest, Gateway, LookUpOutcome, LookUpRequest } from './gateway'
 import { behaviourOf, type Course, courseOf, happensOnce } from './sandbox-behaviour'
-import { type Exchange, exchange, openTimeLimit, type TimeLimit } from './sandbox-exchange'
-import { bookAgain, bookOnce, type CountRow, countAttempt, type EntryRow, findEntry } from './sandbox-ledger'
+import { type Exchange, exchange } from './sandbox-exchange'
+import {
+  bookAgain,
+  bookOnce,
+  type CountRow,
+  countAttempt,
+  type EntryRow,
+  findEntry,
+  listEntries,
+} from './sandbox-ledger'
+import { withReport } from './sandbox-webhooks-outbox'
+import { openTimeLimit, type TimeLimit } from './time-limit'
 
 export { listCharges, type SandboxChargeView } from './sandbox-ledger'
 
@@ -16,12 +26,16 @@ export interface SandboxOptions {
   /** false: a provider without idempotency keys, which charges again for each attempt that reaches it. */
   idempotent: boolean
   timeLimitMs: number
+  /** Each entry is reported so long after it is there; null or absent: none is. */
+  webhookDelayMs?: number | null
 }
 
 const TIMED_OUT: CallOutcome = { kind: 'unclear', code: 'timeout' }
 
-export function createSandbox({ pool, idempotent, timeLimitMs }: SandboxOptions): Gateway {
-  const book = idempotent ? bookOnce : bookAgain
+export function createSandbox({ pool, idempotent, timeLimitMs, webhookDelayMs = null }: SandboxOptions): Gateway {
+  const bookOnly = idempotent ? bookOnce : bookAgain
+  const book = (...entry: Parameters<typeof bookOnly>) =>
+    webhookDelayMs === null ? bookOnly(...entry) : withReport(bookOnly(...entry), webhookDelayMs)
 
   // Without a listener a lost idle connection would end the process; the next call finds out by itself.
   if (pool.listenerCount('error') === 0) pool.on('error', () => {})
@@ -76,6 +90,7 @@ export function createSandbox({ pool, idempotent, timeLimitMs }: SandboxOptions)
     timeLimitMs,
     execute: (request) => limited(request, execute),
     lookUp: (request) => limited(request, lookUp),
+    list: (window) => listEntries(pool, window),
   }
 }
 

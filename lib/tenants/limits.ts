@@ -150,6 +150,8 @@ export function openLimits(store: Store): Limits {
       for (const [name, view] of views) {
         if (view.sharing) clearTimeout(view.sharing)
         const [tenantId, kind] = name.split(' ') as [string, Counted]
+        // what is being shared already does not have what was counted since
+        await view.reading?.catch(() => {})
         if (view.unshared > 0) await refresh(tenantId, kind, view).catch(() => {})
       }
     },

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import pg from 'pg'
 import { ulid } from 'ulid'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { EffectRequest } from '../../lib/payments/gateway'
+import type { EffectRequest, LookUpRequest } from '../../lib/payments/gateway'
 import { createSandbox, listCharges } from '../../lib/payments/sandbox'
 import { cloneDatabase } from '../support/database'
 
@@ -30,10 +30,10 @@ function open(timeLimitMs: number, connectionString = database.url) {
   return { pool, sandbox: createSandbox({ pool, idempotent: true, timeLimitMs }) }
 }
 
-function charge(paymentMethod = 'pm_ok'): EffectRequest {
+function charge(paymentMethod = 'pm_ok'): EffectRequest & LookUpRequest {
   const id = ulid()
   const ids = { providerKey: `key_${id}`, orderId: `ord_${id}`, customerId: `cus_${id}` }
-  return { kind: 'charge', ...ids, amountCents: 2500, currency: 'EUR', paymentMethod }
+  return { kind: 'charge', ...ids, reservedAt: new Date(0), amountCents: 2500, currency: 'EUR', paymentMethod }
 }
 
 /** Runs while no statement can write, and hands over the process id of the one backend that waits to. */

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { ulid } from 'ulid'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { EffectRequest } from '../../lib/payments/gateway'
+import type { EffectRequest, LookUpRequest } from '../../lib/payments/gateway'
 import { createSandbox, listCharges } from '../../lib/payments/sandbox'
 import { cloneDatabase } from '../support/database'
 
@@ -27,10 +27,18 @@ afterAll(async () => {
 const withKeys = () => createSandbox({ pool, idempotent: true, timeLimitMs: 10_000 })
 const withoutKeys = () => createSandbox({ pool, idempotent: false, timeLimitMs: 10_000 })
 
-function charge(paymentMethod = 'pm_ok', changes: Partial<EffectRequest> = {}): EffectRequest {
+function charge(paymentMethod = 'pm_ok', changes: Partial<EffectRequest> = {}): EffectRequest & LookUpRequest {
   const id = ulid()
   const ids = { providerKey: `key_${id}`, orderId: `ord_${id}`, customerId: `cus_${id}` }
-  return { kind: 'charge', ...ids, amountCents: 2500, currency: 'EUR', paymentMethod, ...changes }
+  return {
+    kind: 'charge',
+    ...ids,
+    reservedAt: new Date(0),
+    amountCents: 2500,
+    currency: 'EUR',
+    paymentMethod,
+    ...changes,
+  }
 }
 
 async function untilWaiting(count: number): Promise<void> {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { ulid } from 'ulid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EffectKind, EffectRequest, Gateway } from '../../lib/payments/gateway'
+import type { EffectKind, EffectRequest, Gateway, LookUpRequest } from '../../lib/payments/gateway'
 import { createSandbox, listCharges } from '../../lib/payments/sandbox'
 import { cloneDatabase } from '../support/database'
 
@@ -26,12 +26,12 @@ function sandbox(idempotent: boolean, timeLimitMs = LONG_MS): Gateway {
   return createSandbox({ pool, idempotent, timeLimitMs })
 }
 
-function effect(kind: EffectKind, name: string): EffectRequest {
+function effect(kind: EffectKind, name: string): EffectRequest & LookUpRequest {
   const id = ulid()
   const words =
     kind === 'charge' ? { paymentMethod: `pm_${name}` } : { paymentMethod: 'pm_ok', reason: `sandbox:${name}` }
   const what = { orderId: `ord_${id}`, customerId: `cus_${id}`, amountCents: 2_000_000_000, currency: 'USD' }
-  return { kind, providerKey: `key_${id}`, ...what, ...words }
+  return { kind, providerKey: `key_${id}`, reservedAt: new Date(0), ...what, ...words }
 }
 
 /** Everything in the ledger, also what is still on its way. */

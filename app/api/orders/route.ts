@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { clientRead } from '../../../lib/http/client-read'
+import { clientRead, isStorable } from '../../../lib/http/client-read'
 import { decodeCursor, encodeCursor } from '../../../lib/http/cursor'
 import { keyed } from '../../../lib/http/keyed'
 import { problem } from '../../../lib/http/problem'
@@ -10,7 +10,11 @@ import { OrderRequest } from '../../../lib/orders/schema'
 
 export const POST = keyed({ body: OrderRequest, operation: (node) => node.placeOrder })
 
-const Cursor = z.object({ createdAt: z.iso.datetime(), id: z.string().max(64) })
+// What the database could not compare with is none of ours: it has no year 0, and a NUL has no place in a text.
+const Cursor = z.object({
+  createdAt: z.iso.datetime().refine((at) => !at.startsWith('0000')),
+  id: z.string().max(64).refine(isStorable),
+})
 const Page = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   cursor: z

@@ -2,12 +2,14 @@
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import type { Effects } from '../operation'
+import type { State } from '../states'
 import { withEffects } from './effects'
 import { appended, NOW } from './event'
 
 export interface Claim {
   recordId: string
-  /** The attempt that was read; the claim makes it one more. */
+  /** The state and the attempt that were read; the claim makes the attempt one more. */
+  from: Extract<State, 'pending' | 'failed_retryable'>
   attempt: number
   phase: { name: string; external: boolean }
   leaseMs: number
@@ -34,10 +36,9 @@ export async function claim(store: Store, c: Claim): Promise<{ report: unknown }
         recovery_point = ${c.phase.name}, external = ${c.phase.external}::boolean,
         locked_until = now.at + ${c.leaseMs}::float8 * interval '1 ms', locked_by = ${c.nodeId},
         settles_at = greatest(settles_at, now.at + ${c.leaseMs + c.settleMs}::float8 * interval '1 ms'),
-        last_error_code = NULL, reconcile_after = NULL, timeline = ${claimed}
+        last_error_code = NULL, reconcile_after = NULL, dead_lettered_at = NULL, timeline = ${claimed}
       FROM ${NOW}
-      WHERE id = ${c.recordId} AND attempt = ${c.attempt}::int
-        AND state IN ('failed_retryable', 'pending')
+      WHERE id = ${c.recordId} AND state = ${c.from}::record_state AND attempt = ${c.attempt}::int
         -- no claim while evidence of the effect is stored, none of a key that has run out
         AND NOT effect_evidence AND expires_at > now.at
       RETURNING r.*

@@ -14,6 +14,9 @@ export interface TimelineEvent {
     | 'lease_over'
     | 'abandoned'
     | 'evidence'
+    | 'looked_up'
+    | 'dead_lettered'
+    | 'expired'
   /** Who: a node, or the actor that moved it. */
   by: string
   attempt?: number
@@ -27,6 +30,9 @@ export interface TimelineEvent {
 
 /** Every statement reads the database's clock once, as `now.at`. */
 export const NOW: Sql = sql`(SELECT clock_timestamp() AS at) now`
+
+/** Whether evidence of either kind was kept for the record, read from its own row: no snapshot can be too old for it. */
+export const HAS_EVIDENCE: Sql = sql`timeline @> '[{"event": "evidence"}]'`
 
 export const appended = (event: TimelineEvent): Sql => sql`timeline || ${created(event)}`
 export const created = (event: TimelineEvent): Sql =>

@@ -1,63 +1,124 @@
 // Evidence: somebody learned of an outcome and is not the owner (any more). It commits with its source's id, so it
 // counts once; what contradicts a final record opens a discrepancy in the same statement.
-import sql from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import { newId } from '../../db/id'
 import type { Store } from '../../db/store'
 import type { Executed } from '../operation'
 import type { State } from '../states'
-import { appended, NOW } from './event'
+import { appended, NOW, type TimelineEvent } from './event'
+
+export type EvidenceSource = 'late_owner' | 'look_up' | 'webhook' | 'operator'
 
 export interface Evidence {
   recordId: string
-  source: 'late_owner' | 'look_up' | 'webhook' | 'operator'
+  source: EvidenceSource
   /** Unique for its source: an event's id, or the record and attempt of a late owner. */
   sourceId: string
-  /** The attempt that it speaks of. */
-  attempt: number
+  /** The attempt that it speaks of; null where the source can't tell. */
+  attempt: number | null
   executed: Executed
+  /** Whether the domain, which outlives the record, has this effect: a condition. Without it, it has none. */
+  booked?: Sql
 }
 
 export interface KeptEvidence {
   state: State
   attempt: number
+  endpoint: string
 }
 
-/** The record as the evidence found it; null when the same evidence was kept before, or the record is gone. */
+/**
+ * The record as the evidence found it, or finds it again: whoever brought it first may not have lived to settle with
+ * it. Null when the record is gone.
+ *
+ * `subject` takes the row's lock before anything is written. Whoever is moving the record is through by then: either
+ * it comes after us and sees the evidence in the row, or we see what it made of the row. And a record that is being
+ * deleted is gone, instead of one that the evidence refers to and the foreign key then misses.
+ */
 export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Promise<KeptEvidence | null> {
   const { kind, ref } = e.executed
-  const event = appended({ event: 'evidence', by: e.source, source: e.source, verdict: kind, attempt: e.attempt })
+  const charged = kind === 'succeeded'
+  const event: TimelineEvent = { event: 'evidence', by: e.source, source: e.source, verdict: kind }
+  if (e.attempt !== null) event.attempt = e.attempt
   const [row] = await store.query<KeptEvidence>(sql`
-    WITH kept AS (
+    WITH subject AS MATERIALIZED (
+      SELECT id, state, attempt, endpoint FROM idempotency_records WHERE id = ${e.recordId} FOR UPDATE
+    ), kept AS (
       INSERT INTO evidence (id, record_id, source, source_id, attempt, verdict, detail)
-      SELECT ${newId('evd')}, (SELECT id FROM idempotency_records WHERE id = ${e.recordId}), ${e.source}, ${e.sourceId},
-        ${e.attempt}::int, ${kind}, ${JSON.stringify({ ref })}::jsonb
+      SELECT ${newId('evd')}, (SELECT id FROM subject), ${e.source}, ${e.sourceId},
+        coalesce(${e.attempt}::int, (SELECT attempt FROM subject), 0), ${kind}, ${JSON.stringify({ ref })}::jsonb
       ON CONFLICT (source, source_id) DO NOTHING
       RETURNING id
     ), touched AS (
       UPDATE idempotency_records r SET
-        version = version + 1, effect_evidence = effect_evidence OR ${kind} = 'succeeded', timeline = ${event}
-      FROM ${NOW}
-      WHERE r.id = ${e.recordId} AND EXISTS (SELECT 1 FROM kept)
+        version = version + 1, effect_evidence = effect_evidence OR ${charged}::boolean,
+        timeline = ${appended(event)}
+      FROM subject, kept, ${NOW}
+      WHERE r.id = subject.id
       RETURNING r.*
     ), contradicted AS (
-      -- a final record that says otherwise: a decline answered for a charge, or a second charge beside the first
+      -- a charge that the final answer does not tell of, or a decline of the very charge that it does tell of
       INSERT INTO discrepancies (id, kind, subject, record_id, detail)
       SELECT ${newId('dis')}, 'contradicting_evidence', ${`${e.recordId}:${ref}`}, ${e.recordId},
         jsonb_build_object('verdict', ${kind}::text, 'ref', ${ref}::text, 'source', ${e.source}::text, 'state', t.state,
           'responseStatus', t.response_status, 'effectRef', t.effect_ref)
       FROM kept LEFT JOIN touched t ON true
-      WHERE t.id IS NULL OR (t.state IN ('completed', 'expired') AND t.effect_ref IS DISTINCT FROM ${ref}
-        AND (${kind} = 'succeeded' OR t.response_status BETWEEN 200 AND 299))
+      WHERE CASE
+        WHEN t.id IS NULL THEN (${e.booked ?? sql`false`}) <> ${charged}::boolean
+        WHEN t.state IN ('completed', 'expired')
+          THEN coalesce(t.effect_ref = ${ref} AND t.response_status BETWEEN 200 AND 299, false) <> ${charged}::boolean
+      END
       ON CONFLICT (kind, subject) DO NOTHING
     )
-    SELECT state, attempt FROM touched`)
+    SELECT state, attempt, endpoint FROM touched
+    UNION ALL
+    SELECT state, attempt, endpoint FROM subject WHERE NOT EXISTS (SELECT 1 FROM kept)`)
   return row ?? null
 }
 
-/** The evidence of an effect that is stored for a record: what it is settled with. */
+/** The evidence is kept, and the domain's own rules refuse what it means. */
+export async function openUnbookable(store: Pick<Store, 'query'>, e: Evidence, refusal: unknown): Promise<void> {
+  const { kind: verdict, ref } = e.executed
+  const { constraint = null } = refusal as { constraint?: string }
+  await store.query(sql`
+    INSERT INTO discrepancies (id, kind, subject, record_id, detail)
+    VALUES (${newId('dis')}, 'unbookable_evidence', ${`${e.recordId}:${ref}`}, ${e.recordId},
+      ${JSON.stringify({ verdict, ref, source: e.source, constraint })}::jsonb)
+    ON CONFLICT (kind, subject) DO NOTHING`)
+}
+
+/** The evidence of an effect that is stored for a record, whatever its state: what it is settled with. */
 export async function effectEvidence(store: Pick<Store, 'query'>, recordId: string): Promise<Executed | null> {
   const [row] = await store.query<{ ref: string }>(sql`
     SELECT detail->>'ref' AS ref FROM evidence
     WHERE record_id = ${recordId} AND verdict = 'succeeded' ORDER BY created_at, id LIMIT 1`)
   return row ? { kind: 'succeeded', ref: row.ref } : null
+}
+
+export interface Proof {
+  executed: Executed
+  source: EvidenceSource
+  /** The record as it was when this was proof: whoever settles with it is guarded by both. */
+  state: Extract<State, 'unknown' | 'failed_retryable'>
+  attempt: number
+}
+
+/**
+ * What stored evidence proves about a record that nobody owns: the one rule for what evidence may move. A charge
+ * settles an unknown outcome and takes back "proven not executed". A decline settles an unknown outcome only if no
+ * other attempt can still be charged: there was no other, or it speaks of the last one and was learned after the
+ * window of them all.
+ */
+export async function proofOf(store: Pick<Store, 'query'>, recordId: string): Promise<Proof | null> {
+  const [row] = await store.query<{ verdict: Executed['kind']; ref: string } & Omit<Proof, 'executed'>>(sql`
+    SELECT e.verdict, e.detail->>'ref' AS ref, e.source, r.state, r.attempt
+    FROM idempotency_records r JOIN evidence e ON e.record_id = r.id
+    WHERE r.id = ${recordId} AND (
+      (e.verdict = 'succeeded' AND r.state IN ('unknown', 'failed_retryable'))
+      OR (e.verdict = 'declined' AND r.state = 'unknown'
+        AND (r.attempt = 1 OR (e.attempt = r.attempt AND e.created_at >= r.settles_at))))
+    ORDER BY e.verdict = 'succeeded' DESC, e.created_at, e.id LIMIT 1`)
+  if (!row) return null
+  const { verdict: kind, ref, ...found } = row
+  return { executed: { kind, ref }, ...found }
 }

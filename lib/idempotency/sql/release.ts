@@ -1,5 +1,5 @@
 // Release: it is proven that nothing was executed. The record may be claimed again, with all of its retention ahead.
-import sql from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import type { Effects } from '../operation'
 import type { State } from '../states'
@@ -14,20 +14,29 @@ export interface Release {
   code: string
   effects: Effects
   event: TimelineEvent
+  /** The job of an accepted request's next run, which commits with the release; null: enough, people are told. */
+  next?: Sql | null
+}
+
+export interface Released {
+  expiresAt: Date
+  /** Somebody told us of the effect all the same: settle with that at once. */
+  effectEvidence: boolean
 }
 
 /** When the key expires now, or null when the record was not there any more as it was read. */
-export async function release(store: Pick<Store, 'query'>, r: Release): Promise<{ expiresAt: Date } | null> {
-  const [row] = await store.query<{ expires_at: Date }>(sql`
+export async function release(store: Pick<Store, 'query'>, r: Release): Promise<Released | null> {
+  const [row] = await store.query<{ expires_at: Date; effect_evidence: boolean }>(sql`
     WITH moved AS (
       UPDATE idempotency_records r SET
         state = 'failed_retryable', version = version + 1, expires_at = now.at + retention_seconds * interval '1 s',
-        locked_until = NULL, locked_by = NULL, reconcile_after = NULL, dead_lettered_at = NULL,
+        locked_until = NULL, locked_by = NULL, reconcile_after = NULL,
+        dead_lettered_at = CASE WHEN ${r.next === null}::boolean THEN now.at END,
         last_error_code = ${r.code}, timeline = ${appended({ ...r.event, code: r.code })}
       FROM ${NOW}
       WHERE id = ${r.recordId} AND state = ${r.from}::record_state AND attempt = ${r.attempt}::int
       RETURNING r.*
     )${withEffects(r.effects)}
-    SELECT expires_at, ${NOTIFY_WAITERS} FROM moved`)
-  return row ? { expiresAt: row.expires_at } : null
+    SELECT expires_at, effect_evidence, ${NOTIFY_WAITERS}, ${r.next ?? sql`NULL`}::text AS job FROM moved r`)
+  return row ? { expiresAt: row.expires_at, effectEvidence: row.effect_evidence } : null
 }

@@ -2,7 +2,7 @@
 // whatever happens around it.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
-import type { Effects, Resource } from '../operation'
+import type { Effects, Input, Resource } from '../operation'
 import { type KeyRecord, RECORD_COLUMNS, type RecordRow, toRecord } from '../record'
 import { withEffects } from './effects'
 import { created, NOW } from './event'
@@ -32,12 +32,14 @@ export interface Reservation {
 
 export type Reserved =
   | { kind: 'created'; record: KeyRecord; report: unknown }
-  | { kind: 'existing'; record: KeyRecord }
+  /** `stored`: what the key stands for, where that is another request and not erased yet. */
+  | { kind: 'existing'; record: KeyRecord; stored: Input | null }
   | { kind: 'not_allowed' }
 
 interface Row extends RecordRow {
   created: boolean
   report: unknown
+  stored: string | null
 }
 
 export async function reserve(store: Store, r: Reservation): Promise<Reserved> {
@@ -48,7 +50,8 @@ export async function reserve(store: Store, r: Reservation): Promise<Reserved> {
     return reserve(store, r)
   }
   const record = toRecord(row)
-  return row.created ? { kind: 'created', record, report: row.report } : { kind: 'existing', record }
+  if (row.created) return { kind: 'created', record, report: row.report }
+  return { kind: 'existing', record, stored: row.stored === null ? null : JSON.parse(row.stored) }
 }
 
 // The three branches at the end are tried in order, each only if the one before found nothing:
@@ -64,6 +67,8 @@ export function reserveStatement(r: Reservation): Sql {
     requestId: r.requestId,
     ...(r.phase ? { attempt: 1, recoveryPoint: r.phase.name } : {}),
   })
+  // Another request's body is read only to say where it differs, so only then.
+  const stored = sql`CASE WHEN r.fingerprint <> ${r.fingerprint} THEN r.request END`
   return sql`
     WITH moved AS (
       INSERT INTO idempotency_records AS r (
@@ -87,12 +92,13 @@ export function reserveStatement(r: Reservation): Sql {
       WHERE tenant_id = ${r.tenantId} AND endpoint = ${r.endpoint} AND key = ${r.key}
         AND NOT EXISTS (SELECT 1 FROM moved)
     )
-    SELECT true AS created, ${RECORD_COLUMNS}, ${r.report ?? sql`NULL::json`} AS report, ${r.job ?? sql`NULL`}::text AS job
+    SELECT true AS created, ${RECORD_COLUMNS}, ${r.report ?? sql`NULL::json`} AS report, ${r.job ?? sql`NULL`}::text AS job,
+      NULL AS stored
     FROM moved r
     UNION ALL
-    SELECT false, ${RECORD_COLUMNS}, NULL::json, NULL FROM visible r
+    SELECT false, ${RECORD_COLUMNS}, NULL::json, NULL, ${stored} FROM visible r
     UNION ALL
-    SELECT false, ${RECORD_COLUMNS}, NULL::json, NULL
+    SELECT false, ${RECORD_COLUMNS}, NULL::json, NULL, ${stored}
     FROM latest_record(${r.tenantId}, ${r.endpoint}, ${r.key}) r
     WHERE NOT EXISTS (SELECT 1 FROM moved) AND NOT EXISTS (SELECT 1 FROM visible)`
 }

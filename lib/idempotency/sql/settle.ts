@@ -33,6 +33,8 @@ export async function settle(store: Query, s: Settle): Promise<{ expiresAt: Date
         timeline = ${appended({ ...s.event, status: answer.status })}
       FROM ${NOW}
       WHERE id = ${s.recordId} AND state = ANY(${s.from}::record_state[]) AND attempt = ${s.attempt}::int
+        -- a decline or a refusal is not the last word while evidence of the effect is stored
+        AND (NOT effect_evidence OR ${answer.status}::smallint < 300)
       RETURNING r.*
     )${withEffects(effects)}
     SELECT expires_at, completed_at, ${NOTIFY_WAITERS} FROM moved`)

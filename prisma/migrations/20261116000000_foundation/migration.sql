@@ -137,6 +137,7 @@ CREATE TABLE "refunds" (
     "amount_cents" BIGINT NOT NULL,
     "reason" TEXT,
     "status" "refund_status" NOT NULL DEFAULT 'pending',
+    "provider_ref" TEXT,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "refunds_pkey" PRIMARY KEY ("id")
@@ -344,12 +345,14 @@ ALTER TABLE idempotency_records
   ADD CONSTRAINT records_lease CHECK (
     (state = 'in_progress') = (locked_until IS NOT NULL) AND (locked_until IS NULL) = (locked_by IS NULL)),
   ADD CONSTRAINT records_in_progress CHECK (
-    state <> 'in_progress' OR (attempt >= 1 AND settles_at >= locked_until AND recovery_point IS NOT NULL AND request IS NOT NULL)),
-  -- an answer is stored when it is final, and only a 2xx or 4xx is
+    state <> 'in_progress' OR (attempt >= 1 AND settles_at IS NOT NULL AND settles_at >= locked_until
+      AND recovery_point IS NOT NULL AND request IS NOT NULL)),
+  -- an answer is stored when it is final, and only a 2xx or 4xx is; IS NOT NULL first: a CHECK lets unknown pass
   ADD CONSTRAINT records_answer CHECK (
     CASE state
-      WHEN 'completed' THEN response_status BETWEEN 200 AND 499 AND response_body IS NOT NULL
-        AND response_headers IS NOT NULL AND response_version IS NOT NULL AND completed_at IS NOT NULL
+      WHEN 'completed' THEN response_status IS NOT NULL
+        AND (response_status BETWEEN 200 AND 299 OR response_status BETWEEN 400 AND 499)
+        AND response_body IS NOT NULL AND response_headers IS NOT NULL AND response_version IS NOT NULL AND completed_at IS NOT NULL
       WHEN 'expired' THEN response_body IS NULL AND response_headers IS NULL AND request IS NULL AND expired_at IS NOT NULL
       ELSE response_status IS NULL AND response_body IS NULL AND completed_at IS NULL
     END),
@@ -461,3 +464,23 @@ CREATE FUNCTION latest_record(in_tenant text, in_endpoint text, in_key text) RET
 LANGUAGE sql VOLATILE ROWS 1 AS $$
   SELECT * FROM idempotency_records WHERE tenant_id = in_tenant AND endpoint = in_endpoint AND key = in_key
 $$;
+
+-- Evidence is kept while somebody owns the record, and the owner may settle with something else: a charge of its own
+-- beside the one that it was told of. Whoever settles, the discrepancy commits with it. A trigger, because evidence
+-- that committed while the settling statement waited for the row is not in that statement's snapshot; the condition
+-- is in WHEN, so a record without evidence never enters it.
+CREATE FUNCTION open_contradictions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO discrepancies (id, kind, subject, record_id, detail)
+  SELECT 'dis_' || replace(gen_random_uuid()::text, '-', ''), 'contradicting_evidence', NEW.id || ':' || (e.detail->>'ref'),
+    NEW.id, jsonb_build_object('verdict', e.verdict, 'ref', e.detail->>'ref', 'source', e.source, 'state', NEW.state,
+      'responseStatus', NEW.response_status, 'effectRef', NEW.effect_ref)
+  FROM evidence e
+  WHERE e.record_id = NEW.id AND e.verdict = 'succeeded' AND e.detail->>'ref' IS DISTINCT FROM NEW.effect_ref
+  ON CONFLICT (kind, subject) DO NOTHING;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER records_contradicted AFTER UPDATE OF state ON idempotency_records FOR EACH ROW
+  WHEN (OLD.state <> NEW.state AND NEW.state IN ('completed', 'expired') AND NEW.effect_evidence)
+  EXECUTE FUNCTION open_contradictions();

@@ -1,4 +1,5 @@
 import { bearerOf } from '../../../../lib/http/bearer'
+import { isStorable } from '../../../../lib/http/client-read'
 import { problem } from '../../../../lib/http/problem'
 import { failure, json, requestIdOf, toResponse } from '../../../../lib/http/respond'
 import { services } from '../../../../lib/node/services'
@@ -17,7 +18,8 @@ export async function GET(request: Request): Promise<Response> {
     const customerId = new URL(request.url).searchParams.get('customerId')
     if (!customerId)
       return toResponse(problem('invalid_request', { issues: [{ path: 'customerId', message: 'is required' }] }))
-    return toResponse(json(200, { items: await listCharges(node.sandboxPool, { customerId }) }))
+    const items = isStorable(customerId) ? await listCharges(node.sandboxPool, { customerId }) : []
+    return toResponse(json(200, { items }))
   } catch (error) {
     return toResponse(failure(error, requestId))
   }

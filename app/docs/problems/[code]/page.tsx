@@ -1,0 +1,98 @@
+// One page for each problem, made from the table that answers: `type` of every error leads here.
+import type { Metadata } from 'next'
+import { isStored, PROBLEM_CODES, problemExample } from '../../../../lib/http/openapi-problem'
+import { PROBLEMS, type ProblemCode } from '../../../../lib/http/problem'
+import { Frame } from '../../../_components/frame'
+import { pretty, Wire } from '../../../_components/wire'
+import { operations } from '../../_reference/document'
+import { statusLine, wireText } from '../../_reference/exchange'
+import { RETRY_WORDS } from '../../_reference/retry-words'
+import styles from '../../docs.module.css'
+
+interface PageProps {
+  params: Promise<{ code: ProblemCode }>
+}
+
+/** The table is whole: an unknown code is a 404. */
+export const dynamicParams = false
+
+export const generateStaticParams = () => PROBLEM_CODES.map((code) => ({ code }))
+
+export async function generateMetadata({ params }: PageProps): Promise<Metadata> {
+  const { code } = await params
+  return { title: `${code}: ${PROBLEMS[code].title}`, description: PROBLEMS[code].detail }
+}
+
+export default async function ProblemPage({ params }: PageProps) {
+  const { code } = await params
+  const { status, title, detail, advice, retry } = PROBLEMS[code]
+  const example = problemExample(code)
+  const answeredBy = operations.filter((operation) => operation.answers.some(({ codes }) => codes.includes(code)))
+  return (
+    <Frame
+      current="/docs"
+      trail={[
+        { href: '/docs', label: 'API reference' },
+        { href: '/docs#problems', label: 'Problems' },
+        { label: code },
+      ]}
+    >
+      <h1>{title}</h1>
+      <dl className={styles.facts}>
+        <Fact name="Status">{statusLine(status)}</Fact>
+        <Fact name="Code">
+          <code>{code}</code>
+        </Fact>
+        <Fact name="Retry">{RETRY_WORDS[retry].short}</Fact>
+        <Fact name="Stored and replayed">{isStored(code) ? 'yes' : 'no'}</Fact>
+      </dl>
+      <div className={`${styles.operation} ${styles.problem}`}>
+        <div className={styles.words}>
+          <h2>What happened</h2>
+          <p>{detail}</p>
+          <h2>What to do</h2>
+          <p>{advice}</p>
+          <h2>What a machine should do</h2>
+          <p>
+            {RETRY_WORDS[retry].does} {RETRY_WORDS[retry].why}
+          </p>
+          <Wire>{`"retry": ${pretty((example.body as { retry: unknown }).retry)}`}</Wire>
+          {answeredBy.length > 0 && (
+            <>
+              <h2>Which calls answer with it</h2>
+              <ul className={styles.codes}>
+                {answeredBy.map(({ id, method, path, summary }) => (
+                  <li key={id}>
+                    <a href={`/docs#${id}`}>
+                      <code>
+                        {method} {path}
+                      </code>
+                    </a>{' '}
+                    <span className={styles.quiet}>{summary}</span>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </div>
+        <div className={styles.examples}>
+          <Wire label="Example answer">{wireText(status, headerLines(example.headers), example.body)}</Wire>
+        </div>
+      </div>
+    </Frame>
+  )
+}
+
+const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+/** HTTP doesn't mind how a header is spelled; a reader does. */
+const headerLines = (headers: Record<string, string>): string[] =>
+  Object.entries(headers).map(([name, value]) => `${spelled(name)}: ${value}`)
+
+const spelled = (name: string): string =>
+  name.replace(/^www\b/, 'WWW').replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())

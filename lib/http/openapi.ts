@@ -1,0 +1,56 @@
+// The OpenAPI document: made from the schemas that validate and from the table of problems that answers, so it can't
+// say anything else than what the API does.
+import { createDocument, type oas31, type ZodOpenApiOverride } from 'zod-openapi'
+import manifest from '../../package.json'
+import { clientPaths } from './openapi-client-paths'
+import { headerComponents } from './openapi-headers'
+import { servicePaths } from './openapi-service-paths'
+
+export type OpenApi = oas31.OpenAPIObject
+
+const DESCRIPTION = `Orders and refunds that happen once, however often they are sent.
+
+Send every POST with an \`Idempotency-Key\`. The first request with a key does the work and its answer is stored; the
+same request with the same key gets that answer again, byte for byte. Errors are \`application/problem+json\` (RFC 9457)
+and say in \`retry\` what to do next: keep the key, or make a new one.`
+
+/** What zod adds for its own sake, and what would promise a client too much. */
+const tidy: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
+  const { def } = zodSchema._zod
+  // An answer may grow a field without breaking a client that was made from this document.
+  if (io === 'output' && def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
+  // The range of a safe integer says nothing about the value, and a date-time's pattern nothing beyond its format.
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+}
+
+export const openApi: OpenApi = createDocument(
+  {
+    openapi: '3.1.0',
+    info: { title: 'Onceover API', version: manifest.version, description: DESCRIPTION },
+    servers: [{ url: '/', description: 'The node that serves this document' }],
+    security: [{ apiKey: [] }],
+    tags: [
+      { name: 'Orders', description: 'Placing orders, and reading them.' },
+      { name: 'Refunds', description: 'Giving back what an order took.' },
+      { name: 'Idempotency keys', description: 'What became of a request.' },
+      { name: 'Sandbox', description: 'The embedded payment provider, for tests and demos.' },
+      { name: 'Service', description: 'The service itself: its description, its health and its numbers.' },
+    ],
+    components: {
+      headers: headerComponents,
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The API key of a tenant. All keys of a tenant share its records.',
+        },
+        operatorToken: { type: 'http', scheme: 'bearer', description: 'An operator’s token.' },
+        metricsToken: { type: 'http', scheme: 'bearer', description: 'The token of `METRICS_TOKEN`.' },
+      },
+    },
+    paths: { ...clientPaths, ...servicePaths },
+  },
+  { override: tidy },
+)

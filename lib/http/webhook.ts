@@ -1,0 +1,56 @@
+// A provider's webhook: the gateway in use, size, signature, then the evidence. Any 2xx means that it need not come
+// again: what was told before or is none of ours is taken in too; only what could not be stored is asked for again.
+import { databaseNowMs } from '../db/clock'
+import { type Services, services } from '../node/services'
+import type { Gateway, ProviderEvent } from '../payments/gateway'
+import { applyProviderEvent } from '../reconciliation/evidence'
+import { readRaw } from './body'
+import { problem } from './problem'
+import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
+
+interface Message {
+  rawBody: string
+  headers: Headers
+  nowMs: number
+  node: Services
+}
+
+type Read =
+  | { kind: 'bad_signature' }
+  | { kind: 'invalid'; issues: { path: string; message: string }[] }
+  /** `event` is null for what is genuine and of no concern. */
+  | { kind: 'genuine'; event: ProviderEvent | null }
+
+interface Webhook {
+  gateway: Gateway['name']
+  read(message: Message): Promise<Read>
+}
+
+export function webhook(hook: Webhook): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const requestId = requestIdOf(request)
+    const headers = { 'x-request-id': requestId }
+    try {
+      return toResponse(await takeIn(hook, request), headers)
+    } catch (error) {
+      return toResponse(failure(error, requestId), headers)
+    }
+  }
+}
+
+async function takeIn(hook: Webhook, request: Request): Promise<Parts> {
+  const node = services()
+  if (node.gateway.name !== hook.gateway) return problem('not_found')
+  const rawBody = await readRaw(request)
+  if (rawBody === null) return problem('body_too_large', { retry: 'none' })
+  const read = await hook.read({ rawBody, headers: request.headers, nowMs: databaseNowMs(), node })
+  switch (read.kind) {
+    case 'bad_signature':
+      return problem('invalid_signature')
+    case 'invalid':
+      return problem('invalid_request', { retry: 'none', issues: read.issues })
+    case 'genuine':
+      if (read.event) await applyProviderEvent(node.boundary, node.operations, read.event)
+      return json(200, { received: true })
+  }
+}

@@ -1,0 +1,52 @@
+// What the sweeper, the reaper, the reconciler and the ledger comparison have in common: each works in batches and
+// says after every batch what it did. Whoever drives it decides whether there is a next one, so each can be stopped,
+// watched, tested without time, and run by a schedule or a person.
+
+export const DAEMONS = ['sweeper', 'reaper', 'reconciler', 'ledger'] as const
+export type DaemonKind = (typeof DAEMONS)[number]
+
+export type Counts = Record<string, number>
+
+export interface Batch {
+  /** What was done (in a dry run: what would be), by name. */
+  counts: Counts
+  /** The records that it was done to. */
+  ids: readonly string[]
+  /** How many there are in all, where that is known. */
+  total?: number
+}
+
+export interface Daemon {
+  kind: DaemonKind
+  /** A dry run finds with the very predicate of the run, and changes nothing. */
+  batches(options: { dryRun: boolean }): AsyncIterable<Batch>
+}
+
+export interface Progress {
+  done: number
+  total: number | null
+  counts: Counts
+  sample: string[]
+}
+
+const SAMPLE_SIZE = 100
+
+/** All of it, with nobody watching. */
+export async function runOnce(daemon: Daemon, options: { dryRun?: boolean } = {}): Promise<Counts> {
+  let counts: Counts = {}
+  for await (const progress of progressOf(daemon, { dryRun: options.dryRun ?? false })) counts = progress.counts
+  return counts
+}
+
+/** The sum after each batch. */
+export async function* progressOf(daemon: Daemon, options: { dryRun: boolean }): AsyncIterable<Progress> {
+  const progress: Progress = { done: 0, total: null, counts: {}, sample: [] }
+  for await (const batch of daemon.batches(options)) {
+    for (const [name, count] of Object.entries(batch.counts))
+      progress.counts[name] = (progress.counts[name] ?? 0) + count
+    progress.done += batch.ids.length
+    progress.total = batch.total ?? progress.total
+    progress.sample = [...progress.sample, ...batch.ids].slice(0, SAMPLE_SIZE)
+    yield { ...progress, counts: { ...progress.counts } }
+  }
+}

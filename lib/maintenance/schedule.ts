@@ -1,0 +1,76 @@
+// When each daemon runs, over all nodes. Every worker node looks at the clock; the one that moves a daemon's time on
+// is the one that runs it. A node that dies in between delays a daemon by one interval and no more.
+import sql from 'sql-template-tag'
+import type { Store } from '../db/store'
+import { log } from '../log'
+import type { Daemon, DaemonKind } from './daemon'
+import { failDeadRuns, forgetIdleRuns, startRun } from './runs'
+
+export interface Scheduled {
+  daemon: Daemon
+  /** 0: only when a person asks. */
+  intervalMs: number
+}
+
+/** The schedule is looked at this often, or at the shortest interval if that is less. */
+const LONGEST_LOOK_MS = 1000
+const SHORTEST_LOOK_MS = 50
+
+export interface Schedule {
+  /** Ends when the runs under way have. */
+  stop(): Promise<void>
+}
+
+export function startSchedule(store: Store, nodeId: string, scheduled: readonly Scheduled[]): Schedule {
+  const active = scheduled.filter(({ intervalMs }) => intervalMs > 0)
+  const running = new Map<DaemonKind, Promise<unknown>>()
+  const shortest = Math.min(LONGEST_LOOK_MS, ...active.map(({ intervalMs }) => intervalMs))
+  let stopped = false
+  let looking: Promise<void> | null = null
+
+  async function look(): Promise<void> {
+    for (const { daemon, intervalMs } of active) {
+      // Longer than its interval: the next one waits. Another node may run it meanwhile, and shares the work.
+      if (stopped || running.has(daemon.kind) || !(await takeTurn(store, daemon.kind, intervalMs))) continue
+      const request = { dryRun: false, scheduled: true, requestedBy: nodeId, reason: null }
+      const { ended } = await startRun(store, daemon, request)
+      running.set(
+        daemon.kind,
+        ended.finally(() => running.delete(daemon.kind)),
+      )
+      if (daemon.kind === 'reaper') await Promise.all([failDeadRuns(store), forgetIdleRuns(store)])
+    }
+  }
+
+  const timer = setInterval(
+    () => {
+      looking ??= look()
+        .catch((error) => log().warn({ err: error }, 'the schedule could not be read'))
+        .finally(() => {
+          looking = null
+        })
+    },
+    Math.max(SHORTEST_LOOK_MS, shortest),
+  )
+  timer.unref()
+
+  return {
+    async stop() {
+      stopped = true
+      clearInterval(timer)
+      await looking
+      await Promise.allSettled(running.values())
+    },
+  }
+}
+
+/** True for one node each interval. A shorter interval than the one before takes effect at once. */
+export async function takeTurn(store: Store, kind: DaemonKind | 'metrics', intervalMs: number): Promise<boolean> {
+  const rows = await store.query(sql`
+    INSERT INTO schedules AS s (kind, next_run_at, last_run_at)
+    VALUES (${kind}, clock_timestamp() + ${intervalMs}::float8 * interval '1 ms', clock_timestamp())
+    ON CONFLICT (kind) DO UPDATE SET next_run_at = excluded.next_run_at, last_run_at = excluded.last_run_at
+    WHERE least(s.next_run_at, s.last_run_at + ${intervalMs}::float8 * interval '1 ms') <= clock_timestamp()
+    RETURNING kind`)
+  return rows.length > 0
+}

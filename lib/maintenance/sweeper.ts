@@ -1,0 +1,106 @@
+// The sweeper: what nobody works on any more is moved on, or given to somebody. Leases that are over go by their
+// recovery point; accepted requests past their time end with a stored 408; accepted requests whose job was lost with
+// its worker get a new one. It never calls the provider.
+import sql, { type Sql } from 'sql-template-tag'
+import { abandon } from '../idempotency/abandon'
+import type { Boundary } from '../idempotency/boundary'
+import type { AnyOperation } from '../idempotency/operation'
+import { settleByEvidence } from '../idempotency/settle-by-evidence'
+import { findWithRequest } from '../idempotency/sql/find'
+import { LEASE_IS_OVER, sweepLeases } from '../idempotency/sql/lease-over'
+import { enqueueAccepted } from '../jobs/enqueue'
+import type { Batch, Daemon } from './daemon'
+
+const BATCH = 200
+
+/** Accepted, past its time, and nobody has begun. */
+const ABANDONED: Sql = sql`r.async AND r.state = 'pending' AND r.expires_at <= clock_timestamp()`
+
+/**
+ * Accepted and waiting, but no job will take it up: there is none, or it is locked since longer than any attempt
+ * lasts, which means that its worker is dead. The job engine would wait for four hours.
+ */
+const orphaned = (leaseMs: number): Sql => sql`
+  r.async AND r.state IN ('pending', 'failed_retryable') AND r.expires_at > clock_timestamp()
+  AND r.dead_lettered_at IS NULL AND NOT r.effect_evidence
+  AND r.created_at <= clock_timestamp() - ${leaseMs}::float8 * interval '1 ms'
+  AND NOT EXISTS (
+    SELECT 1 FROM graphile_worker.jobs j WHERE j.key = r.id
+      AND (j.locked_at IS NULL OR j.locked_at > clock_timestamp() - ${leaseMs}::float8 * interval '1 ms'))`
+
+export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyOperation>): Daemon {
+  const orphans = orphaned(boundary.leaseMs)
+  return {
+    kind: 'sweeper',
+    async *batches({ dryRun }) {
+      if (dryRun) {
+        yield* found(boundary, 'leasesOver', LEASE_IS_OVER)
+        yield* found(boundary, 'abandoned', ABANDONED)
+        yield* found(boundary, 'requeued', orphans)
+        return
+      }
+      yield* sweepExpiredLeases(boundary, operations)
+      yield* abandonUntaken(boundary, operations)
+      yield* requeueOrphans(boundary, orphans)
+    },
+  }
+}
+
+async function* found(boundary: Boundary, name: string, predicate: Sql): AsyncIterable<Batch> {
+  const [row] = await boundary.store.query<{ count: number; ids: string[] }>(sql`
+    SELECT count(*)::int AS count, coalesce((array_agg(r.id ORDER BY r.created_at))[1:100], '{}') AS ids
+    FROM idempotency_records r WHERE ${predicate}`)
+  if (row && row.count > 0) yield { counts: { [name]: row.count }, ids: row.ids }
+}
+
+async function* sweepExpiredLeases(
+  boundary: Boundary,
+  operations: ReadonlyMap<string, AnyOperation>,
+): AsyncIterable<Batch> {
+  for (;;) {
+    const moved = await sweepLeases(boundary.store, { limit: BATCH, by: 'sweeper' })
+    const counts = { leasesOver: moved.length, unknown: 0, failedRetryable: 0 }
+    for (const { id, state, endpoint, tenantId, hasEvidence } of moved) {
+      boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
+      if (state === 'unknown') {
+        counts.unknown++
+        boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
+      } else counts.failedRetryable++
+      const operation = operations.get(endpoint)
+      if (hasEvidence && operation) await settleByEvidence(boundary.store, operation, id, boundary.observe)
+    }
+    if (moved.length > 0) yield { counts, ids: moved.map(({ id }) => id) }
+    if (moved.length < BATCH) return
+  }
+}
+
+async function* abandonUntaken(
+  boundary: Boundary,
+  operations: ReadonlyMap<string, AnyOperation>,
+): AsyncIterable<Batch> {
+  let after = ''
+  for (;;) {
+    const rows = await boundary.store.query<{ id: string }>(sql`
+      SELECT r.id FROM idempotency_records r WHERE ${ABANDONED} AND r.id > ${after} ORDER BY r.id LIMIT ${BATCH}::int`)
+    const ids: string[] = []
+    for (const { id } of rows) {
+      const record = await findWithRequest(boundary.store, id)
+      const operation = record && operations.get(record.record.endpoint)
+      if (operation && (await abandon(boundary.store, operation, record, 'sweeper'))) ids.push(id)
+    }
+    if (ids.length > 0) yield { counts: { abandoned: ids.length }, ids }
+    if (rows.length < BATCH) return
+    after = rows.at(-1)!.id
+  }
+}
+
+async function* requeueOrphans(boundary: Boundary, orphans: Sql): AsyncIterable<Batch> {
+  for (;;) {
+    const ids = await boundary.store.query<{ id: string }>(sql`
+      SELECT r.id FROM idempotency_records r WHERE ${orphans} ORDER BY r.created_at LIMIT ${BATCH}::int`)
+    // One statement each: a job that came into being meanwhile is replaced, never doubled.
+    for (const { id } of ids) await boundary.store.query(sql`SELECT ${enqueueAccepted(id)}`)
+    if (ids.length > 0) yield { counts: { requeued: ids.length }, ids: ids.map(({ id }) => id) }
+    if (ids.length < BATCH) return
+  }
+}

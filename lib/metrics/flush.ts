@@ -1,0 +1,86 @@
+// The way from memory to the store: every two seconds, off the way of requests, one flush at a time. A crash loses
+// what was counted since the last one and nothing else; a store that is away gets it later.
+import { isUnavailable } from '../db/sqlstate'
+import type { Store } from '../db/store'
+import { log } from '../log'
+import { saveNumbers, saveReplays } from './save'
+import type { Unsaved, UnsavedNumber, UnsavedReplays } from './unsaved'
+
+const FLUSH_AFTER_MS = 2000
+/** A statement of this many takes a fraction of a second; a quiet node never fills one. */
+const NUMBERS_A_STATEMENT = 10_000
+/** Fewer: each is a row of a live table that is locked until the statement ends. */
+const REPLAYS_A_STATEMENT = 5000
+
+export interface Flushing {
+  /** What was counted before the call is saved when this ends, if the store can be asked. It never rejects. */
+  flush(): Promise<void>
+  /** Flushes for the last time. */
+  close(): Promise<void>
+}
+
+export function startFlushing(
+  store: Pick<Store, 'query'>,
+  numbers: Unsaved<UnsavedNumber>,
+  replays: Unsaved<UnsavedReplays>,
+): Flushing {
+  let waiting = 0
+  let last = Promise.resolve()
+  let away = false
+
+  async function saveAll(): Promise<void> {
+    try {
+      await save(numbers, NUMBERS_A_STATEMENT, (batch) => saveNumbers(store, batch))
+      await save(replays, REPLAYS_A_STATEMENT, (batch) => saveReplays(store, batch))
+      away = false
+    } catch (error) {
+      // Said once for each time that the store goes away.
+      if (!away) log().warn({ err: error }, 'numbers could not be saved; they are kept')
+      away = true
+    }
+    const lost = numbers.takeLost()
+    if (lost > 0) log().error({ lost }, 'more was counted than can be kept without a store')
+  }
+
+  function flush(): Promise<void> {
+    waiting++
+    last = last.then(saveAll).finally(() => {
+      waiting--
+    })
+    return last
+  }
+
+  const timer = setInterval(() => {
+    if (waiting === 0 && numbers.size + replays.size > 0) flush()
+  }, FLUSH_AFTER_MS)
+  timer.unref()
+
+  return {
+    flush,
+    close() {
+      clearInterval(timer)
+      return flush()
+    },
+  }
+}
+
+async function save<Entry>(
+  unsaved: Unsaved<Entry>,
+  size: number,
+  write: (batch: readonly Entry[]) => Promise<void>,
+): Promise<void> {
+  const taken = unsaved.take()
+  for (let from = 0; from < taken.length; from += size) {
+    try {
+      await write(taken.slice(from, from + size).map(([, entry]) => entry))
+    } catch (error) {
+      if (!isUnavailable(error)) {
+        // Sent again it would fail again, and hold up everything behind it.
+        log().error({ err: error }, 'a batch of numbers was refused')
+        continue
+      }
+      unsaved.putBack(taken.slice(from))
+      throw error
+    }
+  }
+}

@@ -1,0 +1,173 @@
+// The gateway to Stripe. A call is one request, sent at most once and with our stable key as Stripe's idempotency key;
+// it ends within the time limit; and what it says of its outcome is never more than what Stripe documents.
+
+import Stripe from 'stripe'
+import type { CallOutcome, EffectRequest, Gateway, LookUpOutcome, LookUpRequest, ProviderEntry } from './gateway'
+import {
+  callOutcome,
+  type Effect,
+  errorCode,
+  KEY_FIELD,
+  lookUpOutcome,
+  outcomeOfError,
+  providerEntry,
+  providerKeyOf,
+} from './stripe-outcome'
+import { openAgent, openTransport } from './stripe-transport'
+import { openTimeLimit } from './time-limit'
+
+export { parseStripeEvent } from './stripe-event'
+
+export interface StripeOptions {
+  secretKey: string
+  timeLimitMs: number
+  /** Where the API is, if not at Stripe: for tests. */
+  api?: { protocol: 'http' | 'https'; host: string; port: number }
+}
+
+// Between the clocks of our database and of Stripe. As much as webhooks are allowed: a clock that is further off is
+// noticed there first. It costs a look-up five more minutes of the account's intents.
+const CLOCK_MARGIN_MS = 5 * 60_000
+
+/** The most that Stripe gives at once. */
+const PAGE_SIZE = 100
+
+const STRIPE_API = { protocol: 'https', host: 'api.stripe.com', port: 443 } as const
+
+export function createStripe({ secretKey, timeLimitMs, api = STRIPE_API }: StripeOptions): Gateway {
+  const agent = openAgent(api.protocol)
+
+  /** A client for one call: only so does the transport know the call's limit, over all of its requests. */
+  async function limited<T>(call: (stripe: Stripe) => Promise<T>): Promise<T> {
+    const limit = openTimeLimit(timeLimitMs)
+    const transport = openTransport(agent, limit)
+    const stripe = new Stripe(secretKey, {
+      ...api,
+      httpClient: transport,
+      // A repeated request could be executed after our lease, when somebody else already acts on its absence.
+      maxNetworkRetries: 0,
+      telemetry: false,
+    })
+    const over = limit.over.then((): never => {
+      throw transport.abandon()
+    })
+    try {
+      return await Promise.race([call(stripe), over])
+    } finally {
+      limit.close()
+    }
+  }
+
+  async function execute(request: EffectRequest): Promise<CallOutcome> {
+    const options = { idempotencyKey: request.providerKey }
+    const send = request.kind === 'charge' ? chargeWith(chargeParams(request)) : refundWith(refundParams(request))
+    try {
+      return callOutcome(request.kind, await limited((stripe) => send(stripe, options)))
+    } catch (error) {
+      return outcomeOfError(request.kind, error)
+    }
+  }
+
+  async function lookUp(request: LookUpRequest): Promise<LookUpOutcome> {
+    const candidates = request.kind === 'charge' ? intentsSince(request.reservedAt) : refundsOf(chargeRefOf(request))
+    try {
+      return await limited((stripe) => bestOf(candidates(stripe), request.providerKey))
+    } catch (error) {
+      return { kind: 'unreachable', code: errorCode(error) }
+    }
+  }
+
+  async function* list(window: { from: Date; to: Date }): AsyncIterable<ProviderEntry> {
+    const created = { gte: secondsFrom(window.from), lt: secondsFrom(window.to) }
+    for await (const intent of pages((stripe, page) => stripe.paymentIntents.list({ created, ...page })))
+      yield providerEntry('charge', intent)
+    for await (const refund of pages((stripe, page) => stripe.refunds.list({ created, ...page })))
+      yield providerEntry('refund', refund)
+  }
+
+  /** Each page has a limit of its own: a window may take longer than a call. */
+  async function* pages<T extends Effect>(
+    fetchPage: (stripe: Stripe, page: { limit: number; starting_after?: string }) => Promise<Stripe.ApiList<T>>,
+  ): AsyncIterable<T> {
+    let after: string | undefined
+    for (;;) {
+      const { data, has_more } = await limited((stripe) =>
+        fetchPage(stripe, { limit: PAGE_SIZE, starting_after: after }),
+      ).catch((cause: unknown) => {
+        throw new Error(`Stripe could not be listed: ${errorCode(cause)}`, { cause })
+      })
+      yield* data
+      if (!has_more) return
+      after = data.at(-1)?.id
+      if (!after) throw new Error('Stripe could not be listed: a page that is empty and not the last')
+    }
+  }
+
+  return { name: 'stripe', timeLimitMs, execute, lookUp, list }
+}
+
+type Options = Pick<Stripe.RequestOptions, 'idempotencyKey'>
+
+const chargeWith = (params: Stripe.PaymentIntentCreateParams) => (stripe: Stripe, options: Options) =>
+  stripe.paymentIntents.create(params, options) as Promise<Effect>
+
+const refundWith = (params: Stripe.RefundCreateParams) => (stripe: Stripe, options: Options) =>
+  stripe.refunds.create(params, options) as Promise<Effect>
+
+/** From the request alone: under one idempotency key Stripe wants the same parameters on every attempt. */
+function chargeParams(request: EffectRequest): Stripe.PaymentIntentCreateParams {
+  return {
+    amount: request.amountCents,
+    currency: request.currency.toLowerCase(),
+    payment_method: request.paymentMethod,
+    confirm: true,
+    // Nobody is sent anywhere by an answer of ours, so a method that redirects could never be paid with. Not
+    // `off_session`: that would claim an absent customer and a mandate, and orders come from a checkout.
+    automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+    // Nor does anyone authenticate: better declined now than an intent that waits for ever.
+    error_on_requires_action: true,
+    metadata: metadataOf(request),
+  }
+}
+
+function refundParams(request: EffectRequest): Stripe.RefundCreateParams {
+  return { payment_intent: chargeRefOf(request), amount: request.amountCents, metadata: metadataOf(request) }
+}
+
+function metadataOf(request: EffectRequest): Stripe.MetadataParam {
+  return {
+    [KEY_FIELD]: request.providerKey,
+    onceover_order: request.orderId,
+    onceover_customer: request.customerId,
+  }
+}
+
+function chargeRefOf({ chargeRef }: { chargeRef?: string }): string {
+  if (!chargeRef) throw new Error('a refund without the charge that it gives back')
+  return chargeRef
+}
+
+/** Lists are current; Search is minutes behind, so its silence would prove nothing. */
+const intentsSince = (reservedAt: Date) => (stripe: Stripe) =>
+  stripe.paymentIntents.list({
+    created: { gte: Math.floor((reservedAt.getTime() - CLOCK_MARGIN_MS) / 1000) },
+    limit: PAGE_SIZE,
+  }) as AsyncIterable<Effect>
+
+const refundsOf = (chargeRef: string) => (stripe: Stripe) =>
+  stripe.refunds.list({ payment_intent: chargeRef, limit: PAGE_SIZE }) as AsyncIterable<Effect>
+
+/** A key may have several: Stripe forgets keys after a day. One that succeeded is the answer, one that still may is next. */
+async function bestOf(candidates: AsyncIterable<Effect>, providerKey: string): Promise<LookUpOutcome> {
+  let best: LookUpOutcome = { kind: 'not_found' }
+  for await (const effect of candidates) {
+    if (providerKeyOf(effect) !== providerKey) continue
+    const found = lookUpOutcome(effect)
+    if (found.kind === 'succeeded') return found
+    if (best.kind !== 'pending') best = found
+  }
+  return best
+}
+
+/** Stripe counts whole seconds. Both ends of a window are rounded up, so that windows in a row share nothing and miss nothing. */
+const secondsFrom = (at: Date): number => Math.ceil(at.getTime() / 1000)

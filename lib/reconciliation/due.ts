@@ -1,0 +1,60 @@
+// Which unknown outcomes are due, and what has to be known before the provider is asked about one.
+import sql, { type Sql } from 'sql-template-tag'
+import type { Store } from '../db/store'
+import type { Input } from '../idempotency/operation'
+import { type KeyRecord, RECORD_COLUMNS, type RecordRow, toRecord } from '../idempotency/record'
+import { appended, NOW } from '../idempotency/sql/event'
+
+export const DUE: Sql = sql`r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after <= clock_timestamp()`
+
+/**
+ * Takes due records for this reconciler by moving their time on: a second one does not see them, and if this one
+ * dies they are due again after `holdMs`. Not a claim: the record stays unknown, and its version as it is.
+ */
+export async function takeDue(store: Store, t: { limit: number; holdMs: number }): Promise<string[]> {
+  const rows = await store.query<{ id: string }>(sql`
+    WITH due AS MATERIALIZED (
+      SELECT r.id FROM idempotency_records r WHERE ${DUE}
+      ORDER BY r.reconcile_after LIMIT ${t.limit}::int FOR UPDATE SKIP LOCKED
+    )
+    UPDATE idempotency_records r SET reconcile_after = clock_timestamp() + ${t.holdMs}::float8 * interval '1 ms'
+    FROM due WHERE r.id = due.id AND ${DUE} RETURNING r.id`)
+  return rows.map(({ id }) => id)
+}
+
+export interface ToReconcile {
+  record: KeyRecord
+  input: Input
+  requestId: string
+  /** The settle window was over before the provider was asked: "no such charge" is proof from here on. */
+  settled: boolean
+}
+
+export async function findToReconcile(store: Store, recordId: string): Promise<ToReconcile | null> {
+  const [row] = await store.query<
+    RecordRow & { request: string | null; request_id: string; settled: boolean | null }
+  >(sql`
+    SELECT ${RECORD_COLUMNS}, r.request, r.request_id, r.settles_at <= clock_timestamp() AS settled
+    FROM idempotency_records r WHERE r.id = ${recordId}`)
+  if (!row?.request) return null
+  return {
+    record: toRecord(row),
+    input: JSON.parse(row.request),
+    requestId: row.request_id,
+    settled: row.settled ?? false,
+  }
+}
+
+/** Too early to tell: asked again when the window is over, and not counted as a look-up without an answer. */
+export async function waitForSettleWindow(
+  store: Store,
+  guard: { recordId: string; attempt: number },
+  by: string,
+): Promise<void> {
+  await store.query(sql`
+    UPDATE idempotency_records r SET
+      reconcile_after = greatest(settles_at, now.at),
+      timeline = ${appended({ event: 'looked_up', by, attempt: guard.attempt, verdict: 'too_early' })}
+    FROM ${NOW}
+    WHERE id = ${guard.recordId} AND state = 'unknown' AND attempt = ${guard.attempt}::int`)
+}

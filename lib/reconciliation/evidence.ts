@@ -1,0 +1,30 @@
+// What the provider itself reports is evidence of the same standing as a late owner's result or a look-up: kept with
+// the event's id, so that it counts once, and applied by the one rule.
+import sql, { type Sql } from 'sql-template-tag'
+import type { Boundary } from '../idempotency/boundary'
+import { type Applied, applyEvidence } from '../idempotency/evidence'
+import type { AnyOperation } from '../idempotency/operation'
+import { recordIdOf } from '../idempotency/record'
+import type { ProviderEvent } from '../payments/gateway'
+
+export function applyProviderEvent(
+  boundary: Boundary,
+  operations: ReadonlyMap<string, AnyOperation>,
+  event: ProviderEvent,
+): Promise<Applied | 'not_ours'> {
+  const recordId = recordIdOf(event.providerKey)
+  if (!recordId) return Promise.resolve('not_ours')
+  const { kind, providerRef: ref } = event.outcome
+  return applyEvidence(boundary, operations, {
+    recordId,
+    source: 'webhook',
+    sourceId: event.id,
+    attempt: null,
+    executed: { kind, ref },
+    booked: isBooked(ref),
+  })
+}
+
+/** The ledger outlives the record: what it has is no news. */
+export const isBooked = (ref: string): Sql =>
+  sql`EXISTS (SELECT 1 FROM ledger_entries WHERE provider_ref = ${ref} AND status = 'succeeded')`

@@ -1,0 +1,30 @@
+// A look-up without an answer: asked again later and later, and after enough of them people are told. The record
+// stays unknown, and its version as it is.
+import sql from 'sql-template-tag'
+import type { Store } from '../db/store'
+import { appended, NOW } from '../idempotency/sql/event'
+
+const LONGEST_PAUSE_MS = 3_600_000
+
+export interface PutOff {
+  recordId: string
+  attempt: number
+  by: string
+  verdict: 'pending' | 'unreachable'
+  intervalMs: number
+  maxAttempts: number
+}
+
+export async function putOff(store: Store, p: PutOff): Promise<{ deadLettered: boolean }> {
+  const [row] = await store.query<{ dead_lettered: boolean }>(sql`
+    UPDATE idempotency_records r SET
+      reconcile_attempts = reconcile_attempts + 1,
+      reconcile_after = CASE WHEN reconcile_attempts + 1 < ${p.maxAttempts}::int THEN now.at + least(
+        ${p.intervalMs}::float8 * power(2, least(reconcile_attempts, 30)), ${LONGEST_PAUSE_MS}::float8) * interval '1 ms' END,
+      dead_lettered_at = CASE WHEN reconcile_attempts + 1 >= ${p.maxAttempts}::int THEN coalesce(dead_lettered_at, now.at) END,
+      timeline = ${appended({ event: 'looked_up', by: p.by, attempt: p.attempt, verdict: p.verdict })}
+    FROM ${NOW}
+    WHERE id = ${p.recordId} AND state = 'unknown' AND attempt = ${p.attempt}::int
+    RETURNING dead_lettered_at IS NOT NULL AS dead_lettered`)
+  return { deadLettered: row?.dead_lettered ?? false }
+}

@@ -1,0 +1,55 @@
+// The reconciler: due unknown outcomes, the longest overdue first, a few at a time so that a slow provider does not
+// hold up the rest.
+import sql from 'sql-template-tag'
+import type { Batch, Counts, Daemon } from '../maintenance/daemon'
+import { DUE, takeDue } from './due'
+import { type Reconciled, type Reconciliation, reconcile } from './reconcile'
+
+/** Look-ups at the same time: each is one request to the provider. */
+const BATCH = 20
+/** What taking, asking and writing may add to the provider's own time limit before somebody else has a try. */
+const SLACK_MS = 10_000
+
+export interface ReconcilerOptions extends Reconciliation {
+  lookUpLimitMs: number
+  onReconciled?(recordId: string, outcome: Reconciled): void
+}
+
+export function reconciler(options: ReconcilerOptions): Daemon {
+  const { store } = options.boundary
+  return {
+    kind: 'reconciler',
+    async *batches({ dryRun }) {
+      if (dryRun) {
+        yield* due(options)
+        return
+      }
+      for (;;) {
+        const ids = await takeDue(store, { limit: BATCH, holdMs: options.lookUpLimitMs + SLACK_MS })
+        const outcomes = await Promise.all(ids.map((id) => reconcile(options, id, 'reconciler')))
+        const counts: Counts = {}
+        outcomes.forEach((outcome, i) => {
+          if (!outcome) return
+          for (const name of namesOf(outcome)) counts[name] = (counts[name] ?? 0) + 1
+          options.onReconciled?.(ids[i]!, outcome)
+        })
+        if (ids.length > 0) yield { counts, ids }
+        if (ids.length < BATCH) return
+      }
+    },
+  }
+}
+
+async function* due({ boundary: { store } }: ReconcilerOptions): AsyncIterable<Batch> {
+  const [row] = await store.query<{ count: number; ids: string[] }>(sql`
+    SELECT count(*)::int AS count, coalesce((array_agg(r.id ORDER BY r.reconcile_after))[1:100], '{}') AS ids
+    FROM idempotency_records r WHERE ${DUE}`)
+  if (row && row.count > 0) yield { counts: { lookUps: row.count }, ids: row.ids }
+}
+
+function namesOf(outcome: Reconciled): string[] {
+  const names = ['lookUps', outcome.verdict]
+  if (outcome.settled) names.push('settled')
+  if (outcome.deadLettered) names.push('deadLettered')
+  return names
+}

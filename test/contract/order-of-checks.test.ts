@@ -1,0 +1,91 @@
+// A request that is wrong in every way is told of the first: authentication, media type, size, JSON, header, age,
+// validation, store. And what counts as too old, on a node that asks.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { countCharges, freshKey, type Headers, orderBody } from '../support/client'
+import { expectProblem } from '../support/problem'
+import { openSite, type Site } from '../support/site'
+
+let site: Site
+beforeAll(async () => {
+  site = await openSite({ MAX_REQUEST_AGE_SECONDS: '60' })
+})
+afterAll(() => site?.close())
+
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toUTCString()
+
+describe('of everything that is wrong, the first in the contract’s order is answered', () => {
+  const usedKey = freshKey()
+  beforeAll(async () => {
+    const first = await site.client.order(usedKey, orderBody(), { date: ago(0) })
+    expect(first.status).toBe(201)
+  })
+
+  const wrong = {
+    authorization: { authorization: 'Bearer nobody' },
+    mediaType: { 'content-type': 'text/plain' },
+    header: { 'idempotency-key': 'short' },
+    age: { date: ago(3600) },
+  }
+  const right = { header: { 'idempotency-key': usedKey }, age: { date: ago(0) } }
+  const tooLarge = '{'.repeat(256 * 1024 + 1)
+  const notValid = JSON.stringify({ ...orderBody(), currency: 'nothing' })
+  const notTheSame = JSON.stringify(orderBody())
+
+  test.each<[string, number, string, 'new' | 'same', string, Headers]>([
+    [
+      'authentication',
+      401,
+      'unauthenticated',
+      'same',
+      tooLarge,
+      { ...wrong.authorization, ...wrong.mediaType, ...wrong.header, ...wrong.age },
+    ],
+    [
+      'media type',
+      415,
+      'unsupported_media_type',
+      'same',
+      tooLarge,
+      { ...wrong.mediaType, ...wrong.header, ...wrong.age },
+    ],
+    ['size', 413, 'body_too_large', 'same', tooLarge, { ...wrong.header, ...wrong.age }],
+    ['JSON', 400, 'malformed_json', 'same', '{', { ...wrong.header, ...wrong.age }],
+    ['a bad header', 400, 'idempotency_key_invalid', 'new', notValid, { ...wrong.header, ...wrong.age }],
+    ['no header', 400, 'idempotency_key_missing', 'new', notValid, wrong.age],
+    ['age', 400, 'request_too_old', 'same', notValid, { ...right.header, ...wrong.age }],
+    ['validation', 400, 'invalid_request', 'same', notValid, { ...right.header, ...right.age }],
+    ['store', 422, 'idempotency_key_reused', 'new', notTheSame, { ...right.header, ...right.age }],
+  ])('%s', async (_title, status, code, advice, body, headers) => {
+    expectProblem(await site.client.order(undefined, body, headers), status, code, advice)
+  })
+})
+
+describe('where MAX_REQUEST_AGE_SECONDS is set', () => {
+  test.each([
+    ['a missing Date', undefined],
+    ['a Date that is too old', ago(65)],
+    ['a Date that is none', 'yesterday'],
+  ])('%s is refused and leaves no record', async (_title, date) => {
+    const key = freshKey()
+    const body = orderBody()
+    expectProblem(await site.client.order(key, body, { date }), 400, 'request_too_old', 'same')
+    expect((await site.client.record(key)).status).toBe(404)
+    expect(await countCharges(site.url, body.customerId)).toBe(0)
+    expect((await site.client.order(key, body, { date: ago(0) })).status).toBe(201)
+  })
+
+  test('a Date that is old enough to be a retry, not too old, is taken', async () => {
+    expect((await site.client.order(freshKey(), orderBody(), { date: ago(50) })).status).toBe(201)
+  })
+
+  test('a replay has to be young as well', async () => {
+    const key = freshKey()
+    const body = orderBody()
+    expect((await site.client.order(key, body, { date: ago(0) })).status).toBe(201)
+    expectProblem(await site.client.order(key, body, { date: ago(120) }), 400, 'request_too_old', 'same')
+  })
+
+  test('reads are never too old', async () => {
+    expect((await site.client.get('/api/orders', { date: ago(3600) })).status).toBe(200)
+  })
+})

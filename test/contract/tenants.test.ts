@@ -1,0 +1,156 @@
+// Who is calling, and that nobody is told anything of anybody else.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type Answer,
+  createClient,
+  freshKey,
+  type Headers,
+  type OrderView,
+  orderBody,
+  REFUNDS,
+  send,
+  until,
+} from '../support/client'
+import { expectProblem } from '../support/problem'
+import { openSite, type Site } from '../support/site'
+import { addApiKey, addTenant, runSql } from '../support/tenant'
+
+let site: Site
+beforeAll(async () => {
+  site = await openSite()
+})
+afterAll(() => site?.close())
+
+const otherTenant = async () => createClient(site.url, (await addTenant(site.databaseUrl)).apiKey)
+
+describe('two tenants', () => {
+  test('with one key and one body are two requests', async () => {
+    const other = await otherTenant()
+    const key = freshKey()
+    const body = orderBody()
+    const [mine, theirs] = [await site.client.order(key, body), await other.order(key, body)]
+    for (const answer of [mine, theirs]) {
+      expect(answer.status).toBe(201)
+      expect(answer.headers['idempotent-replayed']).toBeUndefined()
+    }
+    expect(theirs.json<OrderView>().id).not.toBe(mine.json<OrderView>().id)
+    expect((await other.order(key, body)).bytes).toEqual(theirs.bytes)
+    expect((await site.client.order(key, body)).bytes).toEqual(mine.bytes)
+  })
+
+  test('with one key and two bodies know nothing of each other', async () => {
+    const other = await otherTenant()
+    const key = freshKey()
+    expect((await site.client.order(key, orderBody())).status).toBe(201)
+    expect((await other.order(key, orderBody({ currency: 'EUR' }))).status).toBe(201)
+  })
+
+  test('with one key at once both get through', async () => {
+    const other = await otherTenant()
+    const key = freshKey()
+    const body = orderBody()
+    const answers = await Promise.all([site.client.order(key, body), other.order(key, body)])
+    expect(answers.map((answer) => answer.status)).toEqual([201, 201])
+  })
+
+  test('can’t read or refund each other’s orders', async () => {
+    const other = await otherTenant()
+    const order = (await site.client.order(freshKey(), orderBody())).json<OrderView>()
+    const refund = await site.client.refund(order.id, freshKey(), { amountCents: 1 })
+    expectProblem(await other.get(`/api/orders/${order.id}`), 404, 'order_not_found', 'none')
+    expectProblem(await other.get(refund.headers.location as string), 404, 'refund_not_found', 'none')
+    const key = freshKey()
+    const refused = await other.refund(order.id, key)
+    expectProblem(refused, 404, 'order_not_found', 'new')
+    expect((await other.refund(order.id, key)).bytes).toEqual(refused.bytes)
+    expectProblem(await site.client.record(key, REFUNDS), 404, 'idempotency_key_not_found', 'none')
+    expect((await site.client.get(`/api/orders/${order.id}`)).json()).toMatchObject({ refundedCents: 1 })
+    expect((await other.get('/api/orders')).json()).toMatchObject({ items: [] })
+  })
+
+  test('a body can’t name a tenant', async () => {
+    const { id } = await addTenant(site.databaseUrl)
+    expectProblem(await site.client.order(freshKey(), { ...orderBody(), tenantId: id }), 400, 'invalid_request', 'same')
+  })
+})
+
+describe('every key that is not a live one of a live tenant gets the same 401', () => {
+  const post = (headers: Headers) =>
+    send(`${site.url}/api/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'the-same-key-for-all', ...headers },
+      body: orderBody(),
+    })
+  const told = ({ status, bytes, headers }: Answer) => {
+    const { date: _, 'x-request-id': __, ...others } = headers
+    return { status, body: bytes.toString(), others }
+  }
+
+  test('missing, malformed, unknown, revoked, of a disabled tenant', async () => {
+    const revoked = await addTenant(site.databaseUrl)
+    await runSql(site.databaseUrl, 'UPDATE api_keys SET revoked_at = now() WHERE tenant_id = $1', [revoked.id])
+    const disabled = await addTenant(site.databaseUrl)
+    await runSql(site.databaseUrl, 'UPDATE tenants SET disabled_at = now() WHERE id = $1', [disabled.id])
+    const unknown = await post({ authorization: 'Bearer oo_live_0000000000000000000000000000000000000000' })
+    expectProblem(unknown, 401, 'unauthenticated', 'same')
+    for (const authorization of [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      'Bearer two words',
+      `Bearer ${'x'.repeat(5000)}`,
+      'Bearer \u00e9\u00e9',
+      'Basic b25jZTpvdmVy',
+      'oo_live_0000000000000000000000000000000000000000',
+      `Bearer ${revoked.apiKey}`,
+      `Bearer ${disabled.apiKey}`,
+    ])
+      expect({ authorization, ...told(await post({ authorization })) }).toEqual({ authorization, ...told(unknown) })
+  })
+
+  test('Bearer may be spelled in any case', async () => {
+    const { apiKey } = await addTenant(site.databaseUrl)
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      expect((await send(`${site.url}/api/orders`, { headers: { authorization: `${scheme} ${apiKey}` } })).status).toBe(
+        200,
+      )
+  })
+})
+
+describe('within 5 seconds', () => {
+  const deadWithin5s = (client: ReturnType<typeof createClient>) =>
+    until(
+      () => client.get('/api/orders'),
+      (answer) => answer.status === 401,
+      5000,
+    )
+
+  test.concurrent('a revoked key is dead, and the tenant’s other key lives', async () => {
+    const tenant = await addTenant(site.databaseUrl)
+    const other = createClient(site.url, await addApiKey(site.databaseUrl, tenant.id))
+    const client = createClient(site.url, tenant.apiKey)
+    expect((await client.order(freshKey(), orderBody())).status).toBe(201)
+    expect((await other.get('/api/orders')).status).toBe(200)
+    await runSql(site.databaseUrl, `UPDATE api_keys SET revoked_at = now() WHERE hash = sha256($1::bytea)`, [
+      Buffer.from(tenant.apiKey),
+    ])
+    await deadWithin5s(client)
+    expectProblem(await client.order(freshKey(), orderBody()), 401, 'unauthenticated', 'same')
+    expect((await other.get('/api/orders')).status).toBe(200)
+  })
+
+  test.concurrent('a disabled tenant is dead under steady traffic, and lives again when it is enabled', async () => {
+    const tenant = await addTenant(site.databaseUrl)
+    const client = createClient(site.url, tenant.apiKey)
+    expect((await client.get('/api/orders')).status).toBe(200)
+    await runSql(site.databaseUrl, 'UPDATE tenants SET disabled_at = now() WHERE id = $1', [tenant.id])
+    await deadWithin5s(client)
+    await runSql(site.databaseUrl, 'UPDATE tenants SET disabled_at = NULL WHERE id = $1', [tenant.id])
+    await until(
+      () => client.get('/api/orders'),
+      (answer) => answer.status === 200,
+      5000,
+    )
+  })
+})

@@ -1,0 +1,235 @@
+// Rows that the database itself refuses, whoever writes them. Every CHECK of these tables has a row here.
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cloneDatabase } from '../support/database'
+import { type Columns, insertInto, insertOrder, move, pendingColumns, recordIn } from '../support/rows'
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>
+let db: pg.Pool
+beforeAll(async () => {
+  database = await cloneDatabase()
+  db = new pg.Pool({ connectionString: database.url, max: 4 })
+})
+afterAll(async () => {
+  await db.end()
+  await database.drop()
+})
+
+const pending = (changes: Columns) => insertInto(db, 'idempotency_records', { ...pendingColumns(), ...changes })
+const leased = (changes: Columns = {}) =>
+  pending({
+    state: 'in_progress',
+    attempt: 1,
+    recovery_point: 'charging',
+    locked_until: new Date(Date.now() + 60_000),
+    locked_by: 'test',
+    settles_at: new Date(Date.now() + 180_000),
+    ...changes,
+  })
+const order = (changes: Columns) => insertOrder(db, changes)
+const refund = async (changes: Columns) =>
+  insertInto(db, 'refunds', {
+    id: randomUUID(),
+    order_id: await insertOrder(db),
+    tenant_id: 'ten_rows',
+    amount_cents: 1,
+    created_at: new Date(),
+    ...changes,
+  })
+const ledgerEntry = async (changes: Columns = {}) => {
+  const id = randomUUID()
+  await insertInto(db, 'ledger_entries', {
+    id,
+    kind: 'charge',
+    status: 'succeeded',
+    tenant_id: 'ten_rows',
+    order_id: await insertOrder(db),
+    amount_cents: 1000,
+    currency: 'USD',
+    provider_ref: randomUUID(),
+    ...changes,
+  })
+  return id
+}
+const evidence = (changes: Columns) =>
+  insertInto(db, 'evidence', {
+    id: randomUUID(),
+    source: 'webhook',
+    source_id: randomUUID(),
+    attempt: 1,
+    verdict: 'succeeded',
+    detail: '{}',
+    ...changes,
+  })
+const tenant = (changes: Columns = {}) =>
+  insertInto(db, 'tenants', { id: randomUUID(), name: randomUUID(), ...changes })
+const becoming = async (
+  state: 'completed' | 'expired' | 'unknown' | 'failed_retryable',
+  instead: Record<string, string>,
+) => move(db, await recordIn(db, state === 'expired' ? 'completed' : 'in_progress'), state, instead)
+
+const REFUSALS: [constraint: string, row: string, write: () => Promise<unknown>][] = [
+  ['records_key', 'a key of 15 characters', () => pending({ key: 'x'.repeat(15) })],
+  ['records_key', 'a key of 256 characters', () => pending({ key: 'x'.repeat(256) })],
+  ['records_fingerprint', 'a fingerprint without its version', () => pending({ fingerprint: '0'.repeat(64) })],
+  ['records_counts', 'a negative attempt', () => pending({ attempt: -1 })],
+  ['records_counts', 'a version of zero', () => pending({ version: 0 })],
+  ['records_counts', 'a negative number of look-ups', () => pending({ reconcile_attempts: -1 })],
+  ['records_counts', 'a negative number of replays', () => pending({ replay_count: -1 })],
+  ['records_retention', 'no retention', () => pending({ retention_seconds: 0 })],
+  ['records_resource', 'a resource without a type', () => pending({ resource_id: 'ord_1' })],
+  ['records_timeline', 'an empty timeline', () => pending({ timeline: '[]' })],
+  ['records_pending', 'a synchronous request that waits for a worker', () => pending({ async: false })],
+  ['records_pending', 'a pending record that was claimed', () => pending({ attempt: 1 })],
+  ['records_pending', 'a pending record without its request', () => pending({ request: null })],
+  ['records_lease', 'a lease on what nobody works on', () => pending({ locked_until: new Date(), locked_by: 'test' })],
+  ['records_lease', 'work under way without a lease', () => leased({ locked_until: null, locked_by: null })],
+  ['records_lease', 'a lease without an owner', () => leased({ locked_by: null })],
+  ['records_in_progress', 'an owner before the first attempt', () => leased({ attempt: 0 })],
+  ['records_in_progress', 'a settle window that ends before the lease', () => leased({ settles_at: new Date() })],
+  ['records_in_progress', 'a lease without a settle window', () => leased({ settles_at: null })],
+  ['records_in_progress', 'a lease without a recovery point', () => leased({ recovery_point: null })],
+  ['records_in_progress', 'a lease without the request', () => leased({ request: null })],
+  ['records_answer', 'an answer before the end', () => leased({ response_status: 201 })],
+  ['records_answer', 'an end before the end', () => leased({ completed_at: new Date() })],
+  ['records_answer', 'a 5xx as the answer', () => becoming('completed', { response_status: '500' })],
+  ['records_answer', 'a 3xx as the answer', () => becoming('completed', { response_status: '302' })],
+  ['records_answer', 'a 1xx as the answer', () => becoming('completed', { response_status: '199' })],
+  ['records_answer', 'an answer without a status', () => becoming('completed', { response_status: 'NULL' })],
+  ['records_answer', 'an answer without a body', () => becoming('completed', { response_body: 'NULL' })],
+  ['records_answer', 'an answer without headers', () => becoming('completed', { response_headers: 'NULL' })],
+  ['records_answer', 'an answer without its version', () => becoming('completed', { response_version: 'NULL' })],
+  ['records_answer', 'an answer without its time', () => becoming('completed', { completed_at: 'NULL' })],
+  ['records_answer', 'a tombstone with a body', () => becoming('expired', { response_body: `'{}'` })],
+  ['records_answer', 'a tombstone with headers', () => becoming('expired', { response_headers: `'{}'` })],
+  ['records_answer', 'a tombstone with the request', () => becoming('expired', { request: `'{}'` })],
+  ['records_answer', 'a tombstone without its time', () => becoming('expired', { expired_at: 'NULL' })],
+  ['records_expired', 'a live record that is expired', () => pending({ expired_at: new Date() })],
+  ['records_retryable', 'a retry without the request', () => becoming('failed_retryable', { request: 'NULL' })],
+  ['records_unknown', 'an unknown outcome nobody looks at', () => becoming('unknown', { reconcile_after: 'NULL' })],
+  ['records_unknown', 'an unknown outcome without its window', () => becoming('unknown', { settles_at: 'NULL' })],
+  ['records_unknown', 'an unknown outcome without the request', () => becoming('unknown', { request: 'NULL' })],
+  ['orders_amounts', 'an order of nothing', () => order({ amount_cents: 0 })],
+  ['orders_amounts', 'a negative hold', () => order({ held_cents: -1 })],
+  [
+    'orders_amounts',
+    'refunds and holds beyond the order',
+    () => order({ status: 'partially_refunded', refunded_cents: 600, held_cents: 401 }),
+  ],
+  [
+    'orders_refund_status',
+    'a refunded order with something left',
+    () => order({ status: 'refunded', refunded_cents: 999 }),
+  ],
+  ['orders_refund_status', 'a part that is all', () => order({ status: 'partially_refunded', refunded_cents: 1000 })],
+  ['orders_refund_status', 'a part that is nothing', () => order({ status: 'partially_refunded' })],
+  ['orders_refund_status', 'a refund of what was never paid', () => order({ refunded_cents: 1 })],
+  ['refunds_amount', 'a refund of nothing', () => refund({ amount_cents: 0 })],
+  ['ledger_entries_amount', 'a ledger row of nothing', () => ledgerEntry({ amount_cents: 0 })],
+  ['evidence_source', 'evidence by hearsay', () => evidence({ source: 'hearsay' })],
+  ['evidence_verdict', 'a verdict that is none', () => evidence({ verdict: 'perhaps' })],
+  ['tenants_limits', 'a negative rate', () => tenant({ new_keys_per_minute: -1 })],
+  ['tenants_limits', 'a negative cap', () => tenant({ live_key_cap: -1 })],
+  ['tenants_retention', 'a tenant that keeps nothing', () => tenant({ retention_hours: 0 })],
+]
+
+describe('an impossible row', () => {
+  it.each(REFUSALS)('%s refuses %s', async (constraint, _, write) => {
+    await expect(write()).rejects.toMatchObject({ code: '23514', constraint })
+  })
+
+  it('is thought of for every CHECK', async () => {
+    const { rows } = await db.query<{ conname: string }>(
+      `SELECT conname FROM pg_constraint WHERE contype = 'c' AND conrelid = ANY($1::regclass[]) ORDER BY conname`,
+      [['idempotency_records', 'orders', 'refunds', 'ledger_entries', 'evidence', 'tenants']],
+    )
+    const tried = new Set(REFUSALS.map(([constraint]) => constraint))
+    expect(rows.map((row) => row.conname)).toEqual([...tried].sort())
+  })
+
+  it('is not the row that each of these begins with', async () => {
+    await pending({})
+    await leased()
+    await order({ status: 'partially_refunded', refunded_cents: 600, held_cents: 400 })
+    await order({ status: 'refunded', refunded_cents: 1000 })
+    await refund({})
+    await evidence({})
+    await tenant({ retention_hours: 0.5 })
+  })
+
+  it('is a timeline that is no list', async () => {
+    await expect(pending({ timeline: '{}' })).rejects.toThrow()
+  })
+})
+
+describe('a key', () => {
+  it('is unique for its tenant and endpoint', async () => {
+    const taken = pendingColumns()
+    await insertInto(db, 'idempotency_records', taken)
+    await expect(pending({ key: taken.key })).rejects.toMatchObject({ code: '23505' })
+    await pending({ key: taken.key, tenant_id: 'ten_other' })
+    await pending({ key: taken.key, endpoint: 'POST /api/other' })
+  })
+})
+
+describe('the ledger', () => {
+  it.each([
+    'amount_cents = 1',
+    `status = 'failed'`,
+    `provider_ref = 'another'`,
+    `created_at = created_at + interval '1 s'`,
+  ])('is append-only: no row gets %s', async (change) => {
+    const id = await ledgerEntry()
+    await expect(db.query(`UPDATE ledger_entries SET ${change} WHERE id = $1`, [id])).rejects.toMatchObject({
+      code: '23514',
+      message: 'the ledger is append-only',
+    })
+  })
+
+  it('is append-only: no row is deleted', async () => {
+    const id = await ledgerEntry()
+    await expect(db.query('DELETE FROM ledger_entries WHERE id = $1', [id])).rejects.toMatchObject({ code: '23514' })
+  })
+
+  it('is append-only: no row comes to belong to another record', async () => {
+    const id = await ledgerEntry({ record_id: await recordIn(db, 'completed') })
+    const other = await recordIn(db, 'completed')
+    await expect(db.query('UPDATE ledger_entries SET record_id = $2 WHERE id = $1', [id, other])).rejects.toMatchObject(
+      {
+        code: '23514',
+      },
+    )
+  })
+
+  it('has a provider reference and a record once', async () => {
+    const record_id = await recordIn(db, 'completed')
+    await ledgerEntry({ provider_ref: 'ch_once', record_id })
+    await expect(ledgerEntry({ provider_ref: 'ch_once' })).rejects.toMatchObject({ code: '23505' })
+    await expect(ledgerEntry({ record_id })).rejects.toMatchObject({ code: '23505' })
+  })
+
+  it('outlives the record that it belongs to, as do the order and the evidence', async () => {
+    const record_id = await recordIn(db, 'expired')
+    const order_id = await insertOrder(db, { record_id })
+    const entry = await ledgerEntry({ order_id, record_id })
+    await evidence({ record_id, source_id: `of ${record_id}` })
+    await db.query('DELETE FROM idempotency_records WHERE id = $1', [record_id])
+    const left = await db.query(
+      `SELECT l.record_id AS ledger, o.record_id AS "order", e.record_id AS evidence
+       FROM ledger_entries l JOIN orders o ON o.id = l.order_id, evidence e WHERE l.id = $1 AND e.source_id = $2`,
+      [entry, `of ${record_id}`],
+    )
+    expect(left.rows).toEqual([{ ledger: null, order: null, evidence: null }])
+  })
+})
+
+describe('a tenant', () => {
+  it('is disabled, never deleted', async () => {
+    await tenant({ id: 'ten_kept' })
+    await db.query(`UPDATE tenants SET disabled_at = clock_timestamp() WHERE id = 'ten_kept'`)
+    await expect(db.query(`DELETE FROM tenants WHERE id = 'ten_kept'`)).rejects.toMatchObject({
+      message: 'tenants are disabled, not deleted',
+    })
+  })
+})

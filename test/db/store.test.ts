@@ -1,0 +1,209 @@
+// The one way to PostgreSQL: fails fast while it is gone, probes for its return, and runs a deadlock's victim again.
+import net from 'node:net'
+import sql, { raw } from 'sql-template-tag'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailable } from '../../lib/db/sqlstate'
+import { openStore, type Store } from '../../lib/db/store'
+import { advance } from '../support/clock'
+import { cloneDatabase } from '../support/database'
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>
+beforeAll(async () => {
+  database = await cloneDatabase()
+})
+afterAll(() => database.drop())
+
+const ONE = sql`SELECT 1 AS one`
+
+/** Stands between the store and the server, and counts who comes. */
+async function openGate() {
+  const target = new URL(database.url)
+  const sockets = new Set<net.Socket>()
+  const gate = {
+    mode: 'open' as 'open' | 'shut' | 'silent',
+    reached: 0,
+    url: '',
+    breakAll() {
+      for (const socket of sockets) socket.destroy()
+    },
+    async close() {
+      gate.breakAll()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  const server = net.createServer((socket) => {
+    gate.reached++
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    if (gate.mode === 'shut') return socket.destroy()
+    if (gate.mode === 'silent') return
+    const onward = net.connect(Number(target.port), target.hostname)
+    onward.on('error', () => socket.destroy())
+    socket.on('close', () => onward.destroy())
+    onward.on('close', () => socket.destroy())
+    socket.pipe(onward).pipe(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(database.url)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as net.AddressInfo).port)
+  gate.url = url.href
+  return gate
+}
+
+describe('the circuit', () => {
+  let gate: Awaited<ReturnType<typeof openGate>>
+  let store: Store
+  beforeEach(async () => {
+    gate = await openGate()
+    store = openStore(gate.url, { max: 20, applicationName: 'gated' })
+  })
+  afterEach(async () => {
+    vi.restoreAllMocks()
+    await store.close()
+    await gate.close()
+  })
+
+  const ask = () => store.query(ONE)
+  const unavailable = () => expect(ask()).rejects.toBeInstanceOf(StoreUnavailable)
+  const fail = async (times: number) => {
+    for (let i = 0; i < times; i++) await unavailable()
+  }
+  const pass = (ms: number) => advance('wall', ms)
+
+  it('opens after five failures in a row: no query reaches the server any more', async () => {
+    gate.mode = 'shut'
+    await fail(5)
+    expect(gate.reached).toBe(5)
+    await fail(10)
+    expect(gate.reached).toBe(5)
+  })
+
+  it('stays closed after four, and after a success counts anew', async () => {
+    gate.mode = 'shut'
+    await fail(4)
+    gate.mode = 'open'
+    await ask()
+    gate.breakAll()
+    gate.mode = 'shut'
+    await vi.waitFor(() => expect(store.pool.totalCount).toBe(0))
+    await fail(4)
+    gate.mode = 'open'
+    await ask()
+  })
+
+  it('lets one probe through after two seconds, of however many ask', async () => {
+    gate.mode = 'shut'
+    await fail(5)
+    pass(1900)
+    await fail(1)
+    expect(gate.reached).toBe(5)
+    pass(200)
+    const asked = await Promise.allSettled(Array.from({ length: 10 }, ask))
+    expect(asked.map(({ status }) => status)).toEqual(Array(10).fill('rejected'))
+    expect(gate.reached).toBe(6)
+    await fail(5)
+    expect(gate.reached).toBe(6)
+  })
+
+  it('closes when the probe succeeds', async () => {
+    gate.mode = 'shut'
+    await fail(5)
+    gate.mode = 'open'
+    await fail(1)
+    pass(2100)
+    const asked = await Promise.all(Array.from({ length: 10 }, ask))
+    expect(asked).toEqual(Array(10).fill([{ one: 1 }]))
+    vi.restoreAllMocks()
+    await ask()
+  })
+
+  it('is not opened by bugs', async () => {
+    for (let i = 0; i < 10; i++) await expect(store.query(sql`SELEKT 1`)).rejects.toMatchObject({ code: '42601' })
+    await ask()
+    await expect(store.query(sql`SELECT 1 / 0`)).rejects.not.toBeInstanceOf(StoreUnavailable)
+  })
+
+  it('is closed by a probe that finds a bug: the server answered', async () => {
+    gate.mode = 'shut'
+    await fail(5)
+    gate.mode = 'open'
+    pass(2100)
+    await expect(store.query(sql`SELEKT 1`)).rejects.toMatchObject({ code: '42601' })
+    await ask()
+  })
+
+  it('is passed by whoever must keep trying', async () => {
+    gate.mode = 'shut'
+    await fail(5)
+    await expect(store.queryPastCircuit(ONE)).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(gate.reached).toBe(6)
+    gate.mode = 'open'
+    expect(await store.queryPastCircuit(ONE)).toEqual([{ one: 1 }])
+    await unavailable()
+  })
+
+  it('counts a server that accepts and says nothing as one that is gone', async () => {
+    gate.mode = 'silent'
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, ask))
+    for (const one of asked) expect(one).toMatchObject({ reason: expect.any(StoreUnavailable) })
+    expect(gate.reached).toBe(5)
+    await unavailable()
+    expect(gate.reached).toBe(5)
+  })
+
+  it('counts a connection that breaks under a statement', async () => {
+    await ask()
+    const waiting = store.query(sql`SELECT pg_sleep(60)`)
+    await vi.waitFor(() => expect(store.pool.idleCount).toBe(0))
+    gate.breakAll()
+    await expect(waiting).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+})
+
+describe('a statement', () => {
+  let store: Store
+  beforeAll(() => {
+    store = openStore(database.url, { max: 1, applicationName: 'one' })
+  })
+  afterAll(() => store.close())
+
+  it('is prepared once a connection, by its text', async () => {
+    const twice = (n: number) => store.query<{ twice: number }>(sql`SELECT ${n}::int * 2 AS twice`)
+    expect([await twice(1), await twice(2), await twice(3)]).toEqual([[{ twice: 2 }], [{ twice: 4 }], [{ twice: 6 }]])
+    const prepared = await store.query(sql`SELECT name FROM pg_prepared_statements WHERE statement LIKE '%AS twice'`)
+    expect(prepared).toHaveLength(1)
+  })
+
+  it('runs in UTC, whatever the database is set to', async () => {
+    const name = new URL(database.url).pathname.slice(1)
+    await store.query(raw(`ALTER DATABASE ${name} SET timezone TO 'Asia/Tokyo'`))
+    const fresh = openStore(database.url, { max: 1, applicationName: 'fresh' })
+    expect(await fresh.query(sql`SELECT current_setting('TimeZone') AS zone`)).toEqual([{ zone: 'UTC' }])
+    await fresh.close()
+  })
+
+  it('that is a deadlock’s victim is run again', async () => {
+    const rivals = openStore(database.url, { max: 1, applicationName: 'rival' })
+    const rival = await rivals.pool.connect()
+    // only the store's side looks for deadlocks soon: it is the victim
+    await rival.query(`BEGIN; SET LOCAL deadlock_timeout = '60s'; SELECT pg_advisory_xact_lock(2)`)
+    const both = store.query<{ done: boolean }>(
+      sql`SELECT true AS done FROM (SELECT pg_advisory_xact_lock(1), pg_advisory_xact_lock(2)) locks`,
+    )
+    const blocked = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'one' AND wait_event = 'advisory'`
+    await vi.waitFor(async () => expect((await rival.query(blocked)).rows).toHaveLength(1), { interval: 5 })
+    await rival.query('SELECT pg_advisory_xact_lock(1)')
+    await rival.query('COMMIT')
+    expect(await both).toEqual([{ done: true }])
+    rival.release()
+    await rivals.close()
+  })
+
+  it('finds the store unavailable once it is closed', async () => {
+    const closed = openStore(database.url, { max: 1, applicationName: 'closed' })
+    await closed.close()
+    await expect(closed.query(ONE)).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+})

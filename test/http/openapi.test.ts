@@ -1,0 +1,124 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { describe, expect, it } from 'vitest'
+import { GET } from '../../app/api/openapi.json/route'
+import { openApi } from '../../lib/http/openapi'
+import { PROBLEM_CODES } from '../../lib/http/openapi-problem'
+import { PROBLEMS, type ProblemCode } from '../../lib/http/problem'
+import { METHODS, routeFiles } from './route-files'
+
+const CATCH_ALL = '/api/[...unknown]'
+/** Called by payment providers, in their own form. */
+const WEBHOOKS = '/api/webhooks/'
+
+/** Where the recommended ruleset does not fit, and why. An exception that nothing needs fails like a finding. */
+const EXCEPTIONS: Record<string, string> = {
+  'info-license #/info': 'The software is unlicensed (package.json); there is no licence to name.',
+  'operation-4xx-response #/paths/~1api~1openapi.json/get/responses': 'Takes no input that could be wrong.',
+  'operation-4xx-response #/paths/~1api~1health/get/responses': 'Takes no input that could be wrong.',
+  'operation-4xx-response #/paths/~1api~1ready/get/responses': 'Takes no input that could be wrong.',
+}
+
+/** Codes of the table that no call of this document answers with, and why. */
+const NOT_FOR_CLIENTS: Partial<Record<ProblemCode, string>> = {
+  forbidden: 'An operator’s role; a client has none.',
+  invalid_signature: 'Webhooks are sent by payment providers.',
+}
+
+async function lint(document: unknown): Promise<string[]> {
+  const config = await createConfig({ extends: ['recommended'] })
+  const findings = await lintFromString({ source: JSON.stringify(document), config })
+  return findings.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`)
+}
+
+const operations = Object.entries(openApi.paths ?? {}).flatMap(([path, item]) =>
+  METHODS.flatMap((method) => {
+    const operation = item[method.toLowerCase() as 'get']
+    return operation ? [{ name: `${method} ${path}`, operation }] : []
+  }),
+)
+
+/** Every code with its status, as the named examples of the responses have them. */
+const documented = operations.flatMap(({ operation }) =>
+  Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>
+    Object.keys(response.content?.['application/problem+json']?.examples ?? {}).map((code) => `${status} ${code}`),
+  ),
+)
+
+describe('the OpenAPI document', () => {
+  it('passes the recommended ruleset without an error or a warning, argued exceptions aside', async () => {
+    expect((await lint(openApi)).sort()).toEqual(Object.keys(EXCEPTIONS).sort())
+  })
+
+  it('would not pass with an example that its schema refuses', async () => {
+    const broken = structuredClone(openApi)
+    broken.paths!['/api/orders']!.get!.responses!['200'].content['application/json'].example = { items: 'none' }
+    expect((await lint(broken)).filter((finding) => !(finding in EXCEPTIONS))).not.toEqual([])
+  })
+
+  it('has every route with its methods, and nothing that is not routed', async () => {
+    const routed = (await routeFiles())
+      .filter(({ path }) => path.startsWith('/api/') && path !== CATCH_ALL && !path.startsWith(WEBHOOKS))
+      .flatMap(({ path, handlers }) => Object.keys(handlers).map((method) => `${method} ${path}`))
+    expect(operations.map(({ name }) => name).sort()).toEqual(routed.sort())
+  })
+
+  it('has every problem that a client can get, with the status of the table', () => {
+    const expected = PROBLEM_CODES.filter((code) => !NOT_FOR_CLIENTS[code]).map(
+      (code) => `${PROBLEMS[code].status} ${code}`,
+    )
+    expect([...new Set(documented)].sort()).toEqual(expected.sort())
+  })
+
+  it('lists the same codes in words, as an enum and as examples', () => {
+    for (const { operation } of operations)
+      for (const response of Object.values(operation.responses ?? {})) {
+        const problem = response.content?.['application/problem+json']
+        if (!problem) continue
+        const codes = problem.schema.allOf[1].properties.code.enum
+        expect(Object.keys(problem.examples)).toEqual(codes)
+        for (const code of codes) expect(response.description).toContain(`\`${code}\``)
+      }
+  })
+
+  it('asks for the key on every POST and PATCH, and on nothing else', () => {
+    for (const { name, operation } of operations) {
+      const asks = JSON.stringify(operation.parameters ?? []).includes('#/components/parameters/IdempotencyKey')
+      expect(asks, name).toBe(/^(POST|PATCH) /.test(name))
+    }
+    expect(openApi.components?.parameters?.IdempotencyKey).toMatchObject({
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: true,
+    })
+  })
+
+  it('announces Retry-After wherever an example says when to come back', () => {
+    for (const { name, operation } of operations)
+      for (const [status, response] of Object.entries(operation.responses ?? {})) {
+        const examples = Object.values(response.content?.['application/problem+json']?.examples ?? {})
+        const later = (examples as { value: { retry: { afterSeconds: number | null } } }[]).some(
+          ({ value }) => value.retry.afterSeconds !== null,
+        )
+        if (later) expect(response.headers, `${name} ${status}`).toHaveProperty('Retry-After')
+      }
+  })
+
+  it('is what GET /api/openapi.json answers', async () => {
+    const response = GET()
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(openApi)))
+  })
+})
+
+describe('an unknown path', () => {
+  it.each(METHODS)('answers %s with the problem not_found', async (method) => {
+    const request = new Request('http://localhost/api/nothing/here', { method, headers: { 'x-request-id': 'mine' } })
+    const { [method]: handler } = await import('../../app/api/[...unknown]/route')
+    const response = handler(request)
+    expect(response.status).toBe(404)
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(response.headers.get('x-request-id')).toBe('mine')
+    expect(await response.json()).toMatchObject({ code: 'not_found', type: '/docs/problems/not_found' })
+  })
+})

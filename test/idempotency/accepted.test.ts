@@ -1,0 +1,266 @@
+// A request that is accepted and run by a worker: its job commits with it, it is claimed like any attempt, and what
+// nobody takes up in time ends with a stored answer.
+import sql from 'sql-template-tag'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { AnyOperation } from '../../lib/idempotency/operation'
+import { RUN_ACCEPTED } from '../../lib/jobs/enqueue'
+import { runAcceptedJob } from '../../lib/jobs/run-accepted'
+import { migrateJobs, startWorker } from '../../lib/jobs/worker'
+import {
+  accepted,
+  answerOf,
+  type Bench,
+  barrier,
+  charged,
+  declined,
+  newKey,
+  openBench,
+  orderOf,
+  refused,
+  type ScriptedGateway,
+  scriptedGateway,
+  timedOut,
+  toldBy,
+} from '../support/boundary'
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+  await migrateJobs(bench.url)
+})
+afterAll(() => bench.close())
+
+let gateway: ScriptedGateway
+let key: string
+let body: ReturnType<typeof orderOf>
+beforeEach(() => {
+  gateway = scriptedGateway()
+  key = newKey()
+  body = orderOf()
+})
+
+const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
+const operations = () => {
+  const all: AnyOperation[] = [bench.placeOrder(gateway), bench.refundOrder(gateway)]
+  return new Map(all.map((operation) => [operation.endpoint, operation]))
+}
+const work = async (of = key) => runAcceptedJob(bench.boundary, operations(), (await bench.recordOf(of)).id)
+const jobs = async () =>
+  bench.rows<{ task_identifier: string; run_at: Date; later: boolean }>(
+    `SELECT task_identifier, run_at, run_at > clock_timestamp() AS later FROM graphile_worker.jobs WHERE key = $1`,
+    [(await bench.recordOf(key)).id],
+  )
+const orders = () =>
+  bench.rows(
+    `SELECT o.status, l.status AS ledger FROM orders o LEFT JOIN ledger_entries l ON l.order_id = o.id
+     WHERE o.customer_id = $1`,
+    [body.customerId],
+  )
+
+describe('an accepted request', () => {
+  it('is pending, with its order and its job, after one statement; the provider is not called', async () => {
+    const sent = await bench.sentBy(async () => {
+      const outcome = await place(accepted)
+      expect(outcome).toMatchObject({ kind: 'accepted', created: true, record: { state: 'pending', async: true } })
+    })
+    expect(sent).toHaveLength(1)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'pending', attempt: 0, timeline: [{ event: 'accepted' }] })
+    expect(await jobs()).toMatchObject([{ task_identifier: RUN_ACCEPTED, later: false }])
+    expect(await orders()).toEqual([{ status: 'pending_payment', ledger: null }])
+    expect(gateway.calls).toEqual([])
+  })
+
+  it('leaves neither record nor order where its job is refused', async () => {
+    const tooLong = () => sql`(SELECT (graphile_worker.add_job(repeat('x', 200))).id)`
+    await expect(place({ acceptedAs: tooLong })).rejects.toMatchObject({ code: '23514' })
+    expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [key])).toEqual([])
+    expect(await orders()).toEqual([])
+  })
+
+  it('is accepted once of many at once', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => place(accepted)))
+    expect(outcomes.map(toldBy)).toEqual(Array(20).fill('accepted'))
+    expect(outcomes.filter((outcome) => outcome.kind === 'accepted' && outcome.created)).toHaveLength(1)
+    expect(await jobs()).toHaveLength(1)
+  })
+
+  it('is answered as accepted to every duplicate, whatever it prefers', async () => {
+    await place(accepted)
+    expect(await place()).toMatchObject({ kind: 'accepted', created: false })
+    expect(await place({ waitMs: 100 })).toMatchObject({ kind: 'accepted', created: false })
+    expect(gateway.calls).toEqual([])
+  })
+
+  it('is claimed and settled by the worker, and replayed from then on', async () => {
+    await place(accepted)
+    await work()
+    const record = await bench.recordOf(key)
+    expect(record).toMatchObject({ state: 'completed', attempt: 1, response_status: 201 })
+    expect(record.timeline.map(({ event }) => event)).toEqual(['accepted', 'claimed', 'settled'])
+    expect(await orders()).toEqual([{ status: 'paid', ledger: 'succeeded' }])
+    expect(gateway.lookUps).toEqual([])
+    const replayed = await place(accepted)
+    expect(toldBy(replayed)).toBe('201 replayed')
+    expect(answerOf(replayed).body).toBe(record.response_body)
+  })
+
+  it('is run once by two workers at once, and by one that comes again', async () => {
+    await place(accepted)
+    await Promise.all([work(), work(), work()])
+    await work()
+    expect(gateway.calls).toHaveLength(1)
+    expect((await bench.recordOf(key)).attempt).toBe(1)
+  })
+
+  it('is answered as accepted while a worker has it', async () => {
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return charged()
+    })
+    await place(accepted)
+    const working = work()
+    await call.reached
+    expect(await place()).toMatchObject({ kind: 'accepted', created: false, record: { state: 'in_progress' } })
+    call.open()
+    await working
+  })
+
+  it('may be waited for: a duplicate gets a replay, the request itself its answer', async () => {
+    const first = place({ ...accepted, waitMs: 20_000 })
+    await vi.waitFor(async () => expect(await bench.recordOf(key)).toMatchObject({ awaited: true }), { interval: 5 })
+    const duplicate = place({ waitMs: 20_000 })
+    await work()
+    expect(toldBy(await first)).toBe('201')
+    expect(toldBy(await duplicate)).toBe('201 replayed')
+  })
+
+  it('keeps its decline as the answer', async () => {
+    gateway.nextCall(() => declined())
+    await place(accepted)
+    await work()
+    expect(toldBy(await place())).toBe('402 replayed')
+  })
+
+  it('is taken up by the job engine', async () => {
+    const worker = await startWorker(bench.url, {
+      [RUN_ACCEPTED]: (payload) =>
+        runAcceptedJob(bench.boundary, operations(), (payload as { recordId: string }).recordId),
+    })
+    try {
+      expect(toldBy(await place({ ...accepted, waitMs: 8000 }))).toBe('201')
+      await vi.waitFor(async () => expect(await jobs()).toEqual([]))
+    } finally {
+      await worker.stop()
+    }
+  })
+})
+
+describe('an accepted request that was proven not executed', () => {
+  it('has its next run in the commit that says so, later, and no client runs it', async () => {
+    gateway.nextCall(refused)
+    await place(accepted)
+    await bench.db.query('SELECT graphile_worker.complete_jobs(ARRAY[id]) FROM graphile_worker.jobs WHERE key = $1', [
+      (await bench.recordOf(key)).id,
+    ])
+    expect(await jobs()).toEqual([])
+    const sent = await bench.sentBy(() => work())
+    expect(sent.filter((text) => text.includes("state = 'failed_retryable'"))).toHaveLength(1)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 1, dead_lettered_at: null })
+    expect(await jobs()).toMatchObject([{ task_identifier: RUN_ACCEPTED, later: true }])
+    expect(toldBy(await place())).toBe('accepted')
+    expect(gateway.calls).toHaveLength(1)
+  })
+
+  it('is asked for at the provider by the second run, and then called', async () => {
+    gateway.nextCall(refused)
+    await place(accepted)
+    await work()
+    await work()
+    expect(gateway.lookUps).toHaveLength(1)
+    expect(gateway.calls).toHaveLength(2)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', attempt: 2 })
+    expect(toldBy(await place())).toBe('201 replayed')
+  })
+
+  it('is run so often and not for ever; then people are told', async () => {
+    await place(accepted)
+    let runs = 0
+    while ((await bench.recordOf(key)).dead_lettered_at === null) {
+      expect(++runs).toBeLessThan(20)
+      gateway.nextCall(refused)
+      await work()
+    }
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: runs })
+    expect(runs).toBeGreaterThan(3)
+    expect(toldBy(await place())).toBe('accepted')
+  })
+})
+
+describe('an accepted request whose outcome is unknown', () => {
+  it('is told so, and run by nobody', async () => {
+    gateway.nextCall(timedOut)
+    await place(accepted)
+    await work()
+    await work()
+    expect(toldBy(await place())).toBe('unknown')
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', attempt: 1 })
+    expect(gateway.calls).toHaveLength(1)
+  })
+
+  it('is what a worker leaves behind that died in its call', async () => {
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return timedOut()
+    })
+    await place(accepted)
+    const dying = work()
+    await call.reached
+    await work()
+    expect(gateway.calls).toHaveLength(1)
+    await bench.endLease(key)
+    expect(toldBy(await place())).toBe('unknown')
+    call.open()
+    await dying
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', attempt: 1 })
+  })
+})
+
+describe('an accepted request that nobody took up in time', () => {
+  it('is not called any more: it ends with a stored 408, and its order is abandoned', async () => {
+    await place(accepted)
+    await bench.endRetention(key)
+    expect(toldBy(await place())).toBe('accepted')
+    await work()
+    const record = await bench.recordOf(key)
+    expect(record).toMatchObject({ state: 'completed', response_status: 408, effect_ref: null, attempt: 0 })
+    expect(record.timeline.map(({ event }) => event)).toEqual(['accepted', 'abandoned'])
+    expect(record.expires_at.getTime()).toBeGreaterThan(Date.now() + 3_600_000)
+    expect(await orders()).toEqual([{ status: 'abandoned', ledger: null }])
+    expect(gateway.calls).toEqual([])
+    expect(toldBy(await place())).toBe('408 replayed')
+  })
+
+  it('gives back what it held of an order', async () => {
+    const orderId = await bench.paidOrder(1000)
+    await bench.refund(gateway, orderId, { amountCents: 400 }, { key, ...accepted })
+    const held = () => bench.rows('SELECT held_cents, refunded_cents FROM orders WHERE id = $1', [orderId])
+    expect(await held()).toEqual([{ held_cents: '400', refunded_cents: '0' }])
+    await bench.endRetention(key)
+    await work()
+    expect(await held()).toEqual([{ held_cents: '0', refunded_cents: '0' }])
+    expect(await bench.rows('SELECT status FROM refunds WHERE order_id = $1', [orderId])).toEqual([
+      { status: 'abandoned' },
+    ])
+  })
+
+  it('tells whoever waits', async () => {
+    await place(accepted)
+    const waiting = place({ waitMs: 20_000 })
+    await vi.waitFor(async () => expect(await bench.recordOf(key)).toMatchObject({ awaited: true }), { interval: 5 })
+    await bench.endRetention(key)
+    await work()
+    expect(toldBy(await waiting)).toBe('408 replayed')
+  })
+})

@@ -1,0 +1,355 @@
+// Recovery points: what a lease that ran out means depends on whether a phase that may call the provider had been
+// entered, and a later attempt resumes behind what was done.
+import sql from 'sql-template-tag'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { newId } from '../../lib/db/id'
+import type { AnyOperation, CallVerdict, LookUpVerdict, Operation } from '../../lib/idempotency/operation'
+import { runAccepted } from '../../lib/idempotency/run'
+import { claim } from '../../lib/idempotency/sql/claim'
+import { findWithRequest } from '../../lib/idempotency/sql/find'
+import { rerunAccepted } from '../../lib/jobs/enqueue'
+import { migrateJobs } from '../../lib/jobs/worker'
+import {
+  accepted,
+  type Barrier,
+  type Bench,
+  barrier,
+  charged,
+  newKey,
+  newRef,
+  openBench,
+  orderOf,
+  refused,
+  scriptedGateway,
+  timedOut,
+  toldBy,
+} from '../support/boundary'
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+  await migrateJobs(bench.url)
+  await bench.db.query('CREATE TABLE steps (record_id text, step text, attempt int)')
+})
+afterAll(() => bench.close())
+
+type Read = NonNullable<Awaited<ReturnType<typeof findWithRequest>>>
+
+interface Trip {
+  where: string
+}
+
+/** An endpoint with two local phases before its external one: stock is taken, a seat is assigned, then it is booked. */
+function bookTrip() {
+  const script = {
+    /** Where an attempt stops, so that the test can take its owner away. */
+    stops: new Map<string, Barrier>(),
+    ran: [] as string[],
+    call: (): CallVerdict => ({ kind: 'succeeded', ref: newRef() }),
+    lookUp: (): LookUpVerdict => ({ kind: 'not_found' }),
+  }
+  const noted = (step: string, attempt: number) =>
+    sql`noted AS (INSERT INTO steps (record_id, step, attempt) SELECT id, ${step}, ${attempt}::int FROM moved)`
+  const local = (name: string) => ({
+    name,
+    async run(attempt: { number: number }) {
+      script.ran.push(`${name} ${attempt.number}`)
+      await script.stops.get(`${name} ${attempt.number}`)?.pass()
+      return { kind: 'next' as const, effects: [noted(name, attempt.number)] }
+    },
+  })
+  const operation: Operation<Trip, null> = {
+    endpoint: 'POST /api/trips',
+    newResource: () => ({ type: 'trip', id: newId('ord') }),
+    begin: () => ({ effects: [] }),
+    recall: async () => null,
+    local: [local('taking_stock'), local('assigning_seat')],
+    external: {
+      name: 'booking',
+      timeLimitMs: 1000,
+      async call(attempt) {
+        script.ran.push(`booking ${attempt.number}`)
+        await script.stops.get(`booking ${attempt.number}`)?.pass()
+        return script.call()
+      },
+      async lookUp(attempt) {
+        script.ran.push(`look-up ${attempt.number}`)
+        return script.lookUp()
+      },
+      conclude: (attempt, executed) => ({
+        answer: { status: executed.kind === 'succeeded' ? 201 : 402, headers: {}, body: `{"ref":"${executed.ref}"}` },
+        effects: [noted('booked', attempt.number)],
+        effectRef: executed.ref,
+      }),
+      release: () => [],
+    },
+    abandon: () => ({ answer: { status: 408, headers: {}, body: '{}' }, effects: [], effectRef: null }),
+  }
+  return { operation, script }
+}
+
+let trip: ReturnType<typeof bookTrip>
+let key: string
+const body: Trip = { where: 'Lisbon' }
+beforeEach(() => {
+  trip = bookTrip()
+  key = newKey()
+})
+
+const book = (asking = {}) => bench.ask(trip.operation, body, { key, ...asking })
+
+const steps = async () => {
+  const { id } = await bench.recordOf(key)
+  const rows = await bench.rows<{ step: string; attempt: number }>(
+    'SELECT step, attempt FROM steps WHERE record_id = $1',
+    [id],
+  )
+  return rows.map(({ step, attempt }) => `${step} ${attempt}`)
+}
+
+/** Takes an attempt as far as the stop, and its owner away. */
+async function dieAt(stop: string): Promise<Barrier> {
+  const stopped = barrier()
+  trip.script.stops.set(stop, stopped)
+  // The owner that comes back later finds itself fenced; each test that cares looks at that itself.
+  book({ boundary: bench.otherNode() }).catch(() => {})
+  await stopped.reached
+  return stopped
+}
+
+describe('an endpoint with local phases before its external one', () => {
+  it('runs through all of them, each a commit with its recovery point', async () => {
+    expect(toldBy(await book())).toBe('201')
+    expect(trip.script.ran).toEqual(['taking_stock 1', 'assigning_seat 1', 'booking 1'])
+    expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 1', 'booked 1'])
+    const record = await bench.recordOf(key)
+    expect(record.timeline.map(({ event }) => event)).toEqual(['reserved', 'phase', 'phase', 'settled'])
+  })
+
+  it('says that it may call in the commit before the call, and not earlier', async () => {
+    const stops = ['taking_stock 1', 'assigning_seat 1', 'booking 1']
+    const seen: unknown[] = []
+    for (const stop of stops) trip.script.stops.set(stop, barrier())
+    const booking = book()
+    for (const stop of stops) {
+      await trip.script.stops.get(stop)!.reached
+      const { recovery_point, external } = await bench.recordOf(key)
+      seen.push([recovery_point, external])
+      trip.script.stops.get(stop)!.open()
+    }
+    await booking
+    expect(seen).toEqual([
+      ['taking_stock', false],
+      ['assigning_seat', false],
+      ['booking', true],
+    ])
+  })
+
+  it('releases the record after a bug in a local phase, and never stores it as an answer', async () => {
+    const [, second] = trip.operation.local
+    const bug = new Error('a bug')
+    const broken = { ...second!, run: () => Promise.reject(bug) }
+    await expect(
+      bench.ask({ ...trip.operation, local: [trip.operation.local[0]!, broken] }, body, { key }),
+    ).rejects.toBe(bug)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', last_error_code: 'internal_error' })
+    expect(toldBy(await book())).toBe('201')
+    expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 2', 'booked 2'])
+  })
+
+  it('answers from a local phase without a call', async () => {
+    const soldOut = {
+      name: 'taking_stock',
+      run: async () => ({
+        kind: 'answer' as const,
+        settlement: { answer: { status: 409, headers: {}, body: '"sold out"' }, effects: [], effectRef: null },
+      }),
+    }
+    const operation = { ...trip.operation, local: [soldOut] }
+    expect(toldBy(await bench.ask(operation, body, { key }))).toBe('409')
+    expect(toldBy(await bench.ask(operation, body, { key }))).toBe('409 replayed')
+    expect(trip.script.ran).toEqual([])
+  })
+})
+
+describe('a lease that ran out before the phase that may call', () => {
+  it('proves that nothing was executed: the next request resumes where the last commit was', async () => {
+    await dieAt('assigning_seat 1')
+    await bench.endLease(key)
+    expect(toldBy(await book())).toBe('201')
+    expect(trip.script.ran).toEqual([
+      'taking_stock 1',
+      'assigning_seat 1',
+      'assigning_seat 2',
+      'look-up 2',
+      'booking 2',
+    ])
+    expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 2', 'booked 2'])
+    const record = await bench.recordOf(key)
+    expect(record.attempt).toBe(2)
+    expect(record.timeline.map(({ event }) => event)).toEqual([
+      'reserved',
+      'phase',
+      'lease_over',
+      'claimed',
+      'phase',
+      'settled',
+    ])
+  })
+
+  it('is failed_retryable with all of its retention ahead, and nothing to look up', async () => {
+    await dieAt('taking_stock 1')
+    await bench.db.query(
+      `UPDATE idempotency_records SET expires_at = clock_timestamp() + interval '1 min' WHERE key = $1`,
+      [key],
+    )
+    await bench.endLease(key)
+    const stop = barrier()
+    trip.script.stops.set('taking_stock 2', stop)
+    const booking = book()
+    await stop.reached
+    const record = await bench.recordOf(key)
+    expect(record.timeline.map(({ event }) => event)).toEqual(['reserved', 'lease_over', 'claimed'])
+    expect(record).toMatchObject({ attempt: 2, recovery_point: 'taking_stock', external: false, reconcile_after: null })
+    expect(record.expires_at.getTime() - Date.now()).toBeGreaterThan(23 * 3_600_000)
+    stop.open()
+    expect(toldBy(await booking)).toBe('201')
+  })
+
+  it('fences the owner that comes back: its phase commits nothing, and it answers as a duplicate', async () => {
+    const first = barrier()
+    trip.script.stops.set('assigning_seat 1', first)
+    const late = book()
+    await first.reached
+    await bench.endLease(key)
+    expect(toldBy(await book({ boundary: bench.otherNode() }))).toBe('201')
+    first.open()
+    expect(toldBy(await late)).toBe('201 replayed')
+    expect(trip.script.ran.filter((step) => step.startsWith('booking'))).toEqual(['booking 2'])
+    expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 2', 'booked 2'])
+  })
+
+  it('does not let its own late owner enter the next phase, even where nobody has noticed', async () => {
+    const first = barrier()
+    trip.script.stops.set('assigning_seat 1', first)
+    const late = book()
+    await first.reached
+    await bench.endLease(key)
+    first.open()
+    // The owner itself is the next request: it finds its lease over, claims anew and resumes.
+    expect(toldBy(await late)).toBe('201')
+    expect(trip.script.ran.filter((step) => step.startsWith('booking'))).toEqual(['booking 2'])
+    expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 2', 'booked 2'])
+  })
+})
+
+describe('a lease that ran out after the phase that may call was entered', () => {
+  it('leaves the outcome unknown, due for a look-up now; no request runs it again', async () => {
+    const stop = await dieAt('booking 1')
+    await bench.endLease(key)
+    for (let retry = 0; retry < 3; retry++) expect(toldBy(await book())).toBe('unknown')
+    const record = await bench.recordOf(key)
+    expect(record).toMatchObject({ state: 'unknown', attempt: 1, last_error_code: 'lease_over', locked_until: null })
+    const movedAt = Date.parse(record.timeline.at(-1)!.at)
+    expect(Math.abs(record.reconcile_after!.getTime() - movedAt)).toBeLessThanOrEqual(1)
+    expect(record.timeline.map(({ event }) => event)).toEqual(['reserved', 'phase', 'phase', 'lease_over'])
+    expect(trip.script.ran.filter((step) => step.startsWith('booking'))).toEqual(['booking 1'])
+    stop.open()
+  })
+
+  it('is the same for an order, whose reservation is that commit', async () => {
+    const gateway = scriptedGateway()
+    const stop = barrier()
+    gateway.nextCall(async () => {
+      await stop.pass()
+      return timedOut()
+    })
+    const order = orderOf()
+    const dying = bench.place(gateway, order, { key })
+    await stop.reached
+    await bench.endLease(key)
+    const retry = await bench.place(gateway, order, { key })
+    expect(toldBy(retry)).toBe('unknown')
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', recovery_point: 'charging', external: true })
+    expect(gateway.calls).toHaveLength(1)
+    stop.open()
+    expect(toldBy(await dying)).toBe('unknown')
+  })
+
+  it('is not moved by a request that came before its end', async () => {
+    const stop = await dieAt('booking 1')
+    expect(toldBy(await book())).toBe('in_progress')
+    expect((await bench.recordOf(key)).state).toBe('in_progress')
+    stop.open()
+  })
+
+  it('is moved by one of many requests, once', async () => {
+    const stop = await dieAt('booking 1')
+    await bench.endLease(key)
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => book()))
+    expect(outcomes.map(toldBy)).toEqual(Array(10).fill('unknown'))
+    const { timeline } = await bench.recordOf(key)
+    expect(timeline.filter(({ event }) => event === 'lease_over')).toHaveLength(1)
+    stop.open()
+  })
+})
+
+describe('a claim', () => {
+  it('is guarded by the state that was read: a worker that read a running record never claims it', async () => {
+    const stop = barrier()
+    trip.script.stops.set('assigning_seat 1', stop)
+    await book(accepted)
+    const { id } = await bench.recordOf(key)
+    const work = (read: Read) =>
+      runAccepted(bench.boundary, trip.operation as AnyOperation, { ...read, rerun: rerunAccepted })
+    const owner = work((await findWithRequest(bench.store, id))!)
+    await stop.reached
+    // A second worker reads the record while it is in assigning_seat; then it goes on, and is proven not executed.
+    const stale = (await findWithRequest(bench.store, id))!
+    trip.script.call = () => ({ kind: 'not_executed', code: 'connection_refused' })
+    stop.open()
+    expect(await owner).toMatchObject({ kind: 'not_executed' })
+    expect(await bench.recordOf(key)).toMatchObject({
+      state: 'failed_retryable',
+      attempt: 1,
+      recovery_point: 'booking',
+    })
+    expect(await work(stale)).toEqual({ kind: 'not_claimed' })
+    expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 1'])
+  })
+
+  it('goes to one of many that read the same', async () => {
+    const gateway = scriptedGateway()
+    gateway.nextCall(refused)
+    const order = orderOf()
+    await bench.place(gateway, order, { key })
+    const { id, attempt } = await bench.recordOf(key)
+    const all = Array.from({ length: 20 }, () =>
+      claim(bench.store, {
+        recordId: id,
+        from: 'failed_retryable',
+        attempt,
+        phase: { name: 'charging', external: true },
+        leaseMs: 60_000,
+        settleMs: 120_000,
+        nodeId: 'node-1',
+        requestId: newId('req'),
+        effects: [],
+        report: undefined,
+      }),
+    )
+    const claimed = (await Promise.all(all)).filter((one) => one !== null)
+    expect(claimed).toHaveLength(1)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'in_progress', attempt: 2 })
+  })
+
+  it('never ends the settle window earlier than an attempt before it', async () => {
+    const gateway = scriptedGateway()
+    gateway.nextCall(refused, () => charged())
+    const order = orderOf()
+    await bench.place(gateway, order, { key, boundary: { ...bench.boundary, leaseMs: 600_000 } })
+    const first = (await bench.recordOf(key)).settles_at!
+    await bench.place(gateway, order, { key })
+    expect((await bench.recordOf(key)).settles_at).toEqual(first)
+  })
+})

@@ -1,0 +1,325 @@
+// One statement to reserve, whatever happens around it: a free key, a taken one, a rival in the gap.
+import sql from 'sql-template-tag'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../lib/db/id'
+import { type Reservation, reserve, reserveStatement } from '../../lib/idempotency/sql/reserve'
+import { type Bench, newKey, openBench, orderOf, scriptedGateway, TENANT } from '../support/boundary'
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench.close())
+
+const ENDPOINT = 'POST /api/orders'
+const FINGERPRINT = `v1:${'a'.repeat(64)}`
+
+function reservation(changes: Partial<Reservation> = {}): Reservation {
+  const resource = { type: 'order', id: newId('ord') }
+  const { customerId, currency, items, paymentMethod } = orderOf()
+  return {
+    id: newId('idem'),
+    tenantId: TENANT,
+    endpoint: ENDPOINT,
+    key: newKey(),
+    fingerprint: FINGERPRINT,
+    request: '{}',
+    requestId: newId('req'),
+    resource,
+    retentionSeconds: 3600,
+    leaseMs: 60_000,
+    settleMs: 120_000,
+    nodeId: 'node-1',
+    phase: { name: 'charging', external: true },
+    effects: [
+      sql`placed AS (
+        INSERT INTO orders (id, tenant_id, record_id, customer_id, currency, amount_cents, items, payment_method, created_at)
+        SELECT ${resource.id}, m.tenant_id, m.id, ${customerId}, ${currency}, 2500::bigint,
+          ${JSON.stringify(items)}::json, ${paymentMethod}, m.created_at FROM moved m
+      )`,
+    ],
+    report: undefined,
+    job: undefined,
+    mayCreate: true,
+    ...changes,
+  }
+}
+
+const ordersOf = (r: Reservation) => bench.rows('SELECT * FROM orders WHERE record_id = $1', [r.id])
+
+/** The reservation of a rival, sent in a transaction that is still open. */
+async function rivalOf(key: string) {
+  const rival = reservation({ key })
+  const transaction = await bench.transaction()
+  await transaction.query(reserveStatement(rival))
+  return {
+    rival,
+    async end(how: 'COMMIT' | 'ROLLBACK') {
+      await transaction.query(how)
+      transaction.release()
+    },
+  }
+}
+
+describe('a free key', () => {
+  it('creates the record, leased, and its order in one statement', async () => {
+    const r = reservation()
+    const sent = await bench.sentBy(async () => {
+      const reserved = await reserve(bench.store, r)
+      expect(reserved).toMatchObject({
+        kind: 'created',
+        record: { id: r.id, state: 'in_progress', attempt: 1, version: 1 },
+      })
+    })
+    expect(sent).toHaveLength(1)
+    const record = await bench.recordOf(r.key)
+    expect(record).toMatchObject({ locked_by: 'node-1', recovery_point: 'charging', external: true, awaited: false })
+    expect(record.locked_until!.getTime() - record.created_at.getTime()).toBe(60_000)
+    expect(record.settles_at!.getTime() - record.locked_until!.getTime()).toBe(120_000)
+    expect(record.expires_at.getTime() - record.created_at.getTime()).toBe(3_600_000)
+    expect(record.timeline).toEqual([
+      {
+        at: expect.any(String),
+        event: 'reserved',
+        by: 'node-1',
+        attempt: 1,
+        recoveryPoint: 'charging',
+        requestId: r.requestId,
+      },
+    ])
+    expect(await ordersOf(r)).toMatchObject([{ id: r.resource.id, status: 'pending_payment' }])
+  })
+
+  it('is reserved without a lease where a worker is to take it up', async () => {
+    const r = reservation({ phase: null })
+    expect(await reserve(bench.store, r)).toMatchObject({
+      kind: 'created',
+      record: { state: 'pending', leaseLeftMs: null },
+    })
+    expect(await bench.recordOf(r.key)).toMatchObject({
+      async: true,
+      attempt: 0,
+      locked_until: null,
+      settles_at: null,
+      timeline: [{ event: 'accepted' }],
+    })
+  })
+
+  it('is not created for a tenant that may not, and stays free', async () => {
+    const r = reservation({ mayCreate: false })
+    expect(await reserve(bench.store, r)).toEqual({ kind: 'not_allowed' })
+    expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [r.key])).toEqual([])
+    expect(await ordersOf(r)).toEqual([])
+    expect(await reserve(bench.store, { ...r, mayCreate: true })).toMatchObject({ kind: 'created' })
+  })
+
+  it('leaves neither record nor order where an effect is refused', async () => {
+    const r = reservation({ effects: [sql`broken AS (INSERT INTO refunds (id) SELECT id FROM moved)`] })
+    await expect(reserve(bench.store, r)).rejects.toMatchObject({ code: '23502' })
+    expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [r.key])).toEqual([])
+  })
+})
+
+describe('a taken key', () => {
+  it('is found by the second request, which adds nothing', async () => {
+    const first = reservation()
+    await reserve(bench.store, first)
+    const second = reservation({ key: first.key })
+    const sent = await bench.sentBy(async () => {
+      expect(await reserve(bench.store, second)).toMatchObject({
+        kind: 'existing',
+        record: { id: first.id, attempt: 1 },
+      })
+    })
+    expect(sent).toHaveLength(1)
+    expect(await ordersOf(second)).toEqual([])
+    expect((await bench.recordOf(first.key)).version).toBe(1)
+  })
+
+  it('is found by a tenant that may not create another', async () => {
+    const first = reservation()
+    await reserve(bench.store, first)
+    const second = reservation({ key: first.key, mayCreate: false })
+    expect(await reserve(bench.store, second)).toMatchObject({ kind: 'existing', record: { id: first.id } })
+  })
+
+  it('is free for another tenant and on another endpoint', async () => {
+    const first = reservation()
+    await reserve(bench.store, first)
+    const others = [{ tenantId: 'ten_other' }, { endpoint: 'POST /api/orders/{id}/refunds' }]
+    for (const other of others)
+      expect(await reserve(bench.store, reservation({ key: first.key, ...other }))).toMatchObject({ kind: 'created' })
+    const stored = await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [first.key])
+    expect(stored).toHaveLength(3)
+  })
+})
+
+describe('a rival in the gap between snapshot and read', () => {
+  it('that commits is what the waiting reservation finds, still in one statement', async () => {
+    const key = newKey()
+    const { rival, end } = await rivalOf(key)
+    const mine = reservation({ key })
+    const sent = await bench.sentBy(async () => {
+      const reserving = reserve(bench.store, mine)
+      await bench.untilBlocked(1)
+      await end('COMMIT')
+      expect(await reserving).toMatchObject({ kind: 'existing', record: { id: rival.id, state: 'in_progress' } })
+    })
+    expect(sent).toHaveLength(1)
+    expect(await ordersOf(mine)).toEqual([])
+  })
+
+  it('that rolls back leaves the key to the waiting reservation', async () => {
+    const key = newKey()
+    const { rival, end } = await rivalOf(key)
+    const mine = reservation({ key })
+    const sent = await bench.sentBy(async () => {
+      const reserving = reserve(bench.store, mine)
+      await bench.untilBlocked(1)
+      await end('ROLLBACK')
+      expect(await reserving).toMatchObject({ kind: 'created', record: { id: mine.id } })
+    })
+    expect(sent).toHaveLength(1)
+    expect(await ordersOf(mine)).toHaveLength(1)
+    expect(await ordersOf(rival)).toEqual([])
+  })
+
+  it('is answered with what the rival left behind, not with what it began with', async () => {
+    const key = newKey()
+    const { rival, end } = await rivalOf(key)
+    const reserving = reserve(bench.store, reservation({ key }))
+    await bench.untilBlocked(1)
+    await end('COMMIT')
+    const { record } = (await reserving) as { record: { fingerprint: string; leaseLeftMs: number } }
+    expect(record).toMatchObject({ id: rival.id, fingerprint: rival.fingerprint })
+    expect(record.leaseLeftMs).toBeGreaterThan(50_000)
+  })
+
+  it('that deletes a tombstone leaves the key free, or taken if it thinks better of it', async () => {
+    for (const how of ['COMMIT', 'ROLLBACK'] as const) {
+      const tombstone = reservation()
+      await reserve(bench.store, tombstone)
+      await expire(tombstone.id)
+      const transaction = await bench.transaction()
+      await transaction.query('DELETE FROM idempotency_records WHERE id = $1', [tombstone.id])
+      const mine = reservation({ key: tombstone.key })
+      const reserving = reserve(bench.store, mine)
+      await bench.untilBlocked(1)
+      await transaction.query(how)
+      transaction.release()
+      expect(await reserving).toMatchObject(
+        how === 'COMMIT'
+          ? { kind: 'created', record: { id: mine.id } }
+          : { kind: 'existing', record: { id: tombstone.id, state: 'expired' } },
+      )
+    }
+  })
+})
+
+describe('fifty at once on one key', () => {
+  it('create one record and one order; the other forty-nine find it', async () => {
+    const key = newKey()
+    const all = Array.from({ length: 50 }, () => reservation({ key }))
+    const reserved = await Promise.all(all.map((r) => reserve(bench.store, r)))
+    const created = reserved.filter((one) => one.kind === 'created')
+    expect(created).toHaveLength(1)
+    const { id } = (created[0] as { record: { id: string } }).record
+    for (const one of reserved) expect(one).toMatchObject({ record: { id } })
+    const orders = await bench.rows('SELECT record_id FROM orders WHERE record_id = ANY($1)', [all.map((r) => r.id)])
+    expect(orders).toEqual([{ record_id: id }])
+  })
+
+  it('charge once when they are whole requests', async () => {
+    const gateway = scriptedGateway()
+    const body = orderOf()
+    const key = newKey()
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, () => bench.place(gateway, body, { key, waitMs: 10_000 })),
+    )
+    expect(gateway.calls).toHaveLength(1)
+    const bodies = new Set(
+      outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.answer.body : outcome.kind)),
+    )
+    expect(bodies.size).toBe(1)
+    expect(outcomes.filter((outcome) => outcome.kind === 'answered' && !outcome.replayed)).toHaveLength(1)
+    expect(await bench.rows('SELECT 1 FROM orders WHERE customer_id = $1', [body.customerId])).toHaveLength(1)
+  })
+})
+
+describe('the plan among twenty thousand records', () => {
+  beforeAll(async () => {
+    await bench.db.query(
+      `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
+         request, request_id, retention_seconds, created_at, expires_at, timeline)
+       SELECT 'idem_plan_' || n, $1, $2, 'key-of-the-plan-' || n, $3, 'pending', true, 0, false, '{}', 'req', 3600,
+         clock_timestamp(), clock_timestamp() + interval '1 hour', '[{"event":"accepted"}]'
+       FROM generate_series(1, 20000) n`,
+      [TENANT, ENDPOINT, FINGERPRINT],
+    )
+    await bench.db.query('ANALYZE idempotency_records')
+  })
+
+  const UNIQUE = 'idempotency_records_tenant_id_endpoint_key_key'
+
+  // A prepared statement is planned for its values at first and for any values later: both must hold.
+  it.each(['force_custom_plan', 'force_generic_plan'])(
+    'reads and arbitrates by the unique index (%s)',
+    async (mode) => {
+      for (const key of [newKey(), 'key-of-the-plan-777']) {
+        const { plan, text } = await explain(reservation({ key }), mode)
+        expect(text).not.toContain('Seq Scan')
+        const arbiter = nodes(plan).filter((node) => node['Node Type'] === 'ModifyTable' && node.Operation === 'Insert')
+        expect(arbiter.map((node) => node['Conflict Arbiter Indexes']).filter(Boolean)).toEqual([[UNIQUE]])
+        const scans = nodes(plan).filter(
+          (node) => node['Relation Name'] === 'idempotency_records' && node['Index Name'],
+        )
+        expect(scans.map((node) => [node['Node Type'], node['Index Name']])).toEqual([['Index Scan', UNIQUE]])
+      }
+    },
+  )
+
+  it('reads the rival by the unique index', async () => {
+    const [row] = await bench.rows<{ prosrc: string }>(`SELECT prosrc FROM pg_proc WHERE proname = 'latest_record'`)
+    const body = row!.prosrc.replace('in_tenant', '$1').replace('in_endpoint', '$2').replace('in_key', '$3')
+    const explained = await bench.rows<{ 'QUERY PLAN': string }>(`EXPLAIN ${body}`, [TENANT, ENDPOINT, newKey()])
+    expect(explained.map((line) => line['QUERY PLAN']).join('\n')).toContain(`Index Scan using ${UNIQUE}`)
+  })
+})
+
+interface PlanNode {
+  [key: string]: unknown
+  Plans?: PlanNode[]
+}
+
+const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
+
+async function explain(r: Reservation, mode: string): Promise<{ plan: PlanNode; text: string }> {
+  const client = await bench.transaction()
+  try {
+    await client.query(`SET LOCAL plan_cache_mode = ${mode}`)
+    const { text, values } = reserveStatement(r)
+    await client.query(`PREPARE reserving AS ${text}`)
+    const literals = values.map((value) => (value === null ? 'NULL' : client.escapeLiteral(String(value))))
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE reserving (${literals.join(', ')})`)
+    const { Plan: plan } = rows[0]['QUERY PLAN'][0]
+    return { plan, text: JSON.stringify(plan) }
+  } finally {
+    await client.query('ROLLBACK')
+    await client.query('DEALLOCATE ALL')
+    client.release()
+  }
+}
+
+async function expire(recordId: string): Promise<void> {
+  const event = `timeline || '[{"event":"test"}]'::jsonb`
+  await bench.db.query(
+    `UPDATE idempotency_records SET state = 'failed_retryable', version = version + 1, timeline = ${event},
+       locked_until = NULL, locked_by = NULL WHERE id = $1`,
+    [recordId],
+  )
+  await bench.db.query(
+    `UPDATE idempotency_records SET state = 'expired', version = version + 1, timeline = ${event},
+       expired_at = clock_timestamp(), request = NULL WHERE id = $1`,
+    [recordId],
+  )
+}

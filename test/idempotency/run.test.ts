@@ -1,0 +1,162 @@
+// One keyed request, seen from its client: what it is told, and what it may count as.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type Bench,
+  barrier,
+  charged,
+  newKey,
+  openBench,
+  orderOf,
+  refused,
+  type ScriptedGateway,
+  scriptedGateway,
+  timedOut,
+  toldBy,
+} from '../support/boundary'
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench.close())
+
+let gateway: ScriptedGateway
+let key: string
+let body: ReturnType<typeof orderOf>
+beforeEach(() => {
+  gateway = scriptedGateway()
+  key = newKey()
+  body = orderOf()
+})
+
+const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
+
+describe('a key', () => {
+  it('belongs to its tenant: another tenant’s is another key', async () => {
+    expect(toldBy(await place())).toBe('201')
+    expect(toldBy(await place({ tenantId: 'ten_other' }))).toBe('201')
+    expect(gateway.calls).toHaveLength(2)
+    expect(gateway.calls[0]!.providerKey).not.toBe(gateway.calls[1]!.providerKey)
+    expect(toldBy(await place({ tenantId: 'ten_other' }))).toBe('201 replayed')
+  })
+
+  it('belongs to its endpoint: on another it is another key', async () => {
+    expect(toldBy(await place())).toBe('201')
+    const orderId = await bench.paidOrder()
+    expect(toldBy(await bench.refund(gateway, orderId, {}, { key }))).toBe('201')
+  })
+
+  it('stands for the path it was sent to: on another order it is misuse', async () => {
+    const [one, other] = [await bench.paidOrder(), await bench.paidOrder()]
+    expect(toldBy(await bench.refund(gateway, one, {}, { key }))).toBe('201')
+    expect(toldBy(await bench.refund(gateway, other, {}, { key }))).toBe('misuse')
+    expect(gateway.calls).toHaveLength(1)
+  })
+})
+
+describe('another request with the same key', () => {
+  const misuse = () => bench.place(gateway, { ...body, note: 'changed' }, { key, waitMs: 20_000 })
+
+  it('is misuse, whatever became of the first: nothing of it is changed', async () => {
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return refused()
+    })
+    const owner = place()
+    await call.reached
+    const states: string[] = []
+    const misused = async () => {
+      const before = await bench.recordOf(key)
+      expect(toldBy(await misuse())).toBe('misuse')
+      expect(await bench.recordOf(key)).toEqual(before)
+      states.push(before.state)
+    }
+    await misused()
+    await bench.endLease(key)
+    expect(toldBy(await misuse())).toBe('misuse')
+    expect((await bench.recordOf(key)).state).toBe('in_progress')
+    expect(toldBy(await place())).toBe('unknown')
+    await misused()
+    call.open()
+    await owner
+    expect(states).toEqual(['in_progress', 'unknown'])
+  })
+
+  it.each([
+    ['completed', charged],
+    ['failed_retryable', refused],
+    ['unknown', timedOut],
+  ] as const)('is misuse of one that is %s', async (state, outcome) => {
+    gateway.nextCall(() => outcome())
+    await place()
+    const before = await bench.recordOf(key)
+    expect(before.state).toBe(state)
+    expect(toldBy(await misuse())).toBe('misuse')
+    expect(await bench.recordOf(key)).toEqual(before)
+    expect(gateway.calls).toHaveLength(1)
+  })
+})
+
+describe('whether a request created its record', () => {
+  const heard: boolean[] = []
+  beforeEach(() => void heard.splice(0))
+  const listening = { reserved: (created: boolean) => void heard.push(created) }
+
+  it('is told as soon as it is known, before the provider is called', async () => {
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return charged()
+    })
+    const owner = place(listening)
+    await call.reached
+    expect(heard).toEqual([true])
+    expect(toldBy(await place({ ...listening, waitMs: 0 }))).toBe('in_progress')
+    expect(heard).toEqual([true, false])
+    call.open()
+    await owner
+    expect(heard).toEqual([true, false])
+  })
+
+  it('is told before a duplicate waits', async () => {
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return charged()
+    })
+    const owner = place()
+    await call.reached
+    const waiting = place({ ...listening, waitMs: 20_000 })
+    while (!(await bench.recordOf(key)).awaited);
+    expect(heard).toEqual([false])
+    call.open()
+    await Promise.all([owner, waiting])
+    expect(heard).toEqual([false])
+  })
+
+  it('is told also of one that then breaks, is refused or re-claims', async () => {
+    const bug = new Error('a bug')
+    gateway.nextCall(() => Promise.reject(bug))
+    await expect(place(listening)).rejects.toBe(bug)
+    key = newKey()
+    gateway.nextCall(refused)
+    await place(listening)
+    await place(listening)
+    key = newKey()
+    expect(toldBy(await place({ ...listening, mayCreate: false }))).toBe('not_allowed')
+    expect(heard).toEqual([true, true, false, false])
+  })
+})
+
+describe('a tenant at its limit', () => {
+  it('gets no new key, and everything else as ever', async () => {
+    const atLimit = { mayCreate: false }
+    expect(toldBy(await place(atLimit))).toBe('not_allowed')
+    gateway.nextCall(refused)
+    await place()
+    // a re-claim creates nothing
+    expect(toldBy(await place(atLimit))).toBe('201')
+    expect(toldBy(await place(atLimit))).toBe('201 replayed')
+  })
+})

@@ -1,0 +1,231 @@
+// The store is lost after the provider was called: the owner keeps trying until its lease ends, its client waits a
+// moment for the true answer, and a commit whose acknowledgement was lost is not mistaken for a rival's.
+import type { Sql } from 'sql-template-tag'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailable } from '../../lib/db/sqlstate'
+import { persisted } from '../../lib/idempotency/persist'
+import {
+  answerOf,
+  type Bench,
+  barrier,
+  charged,
+  connectionLost,
+  declined,
+  isSettle,
+  newKey,
+  openBench,
+  orderOf,
+  refused,
+  type ScriptedGateway,
+  scriptedGateway,
+  tampered,
+  timedOut,
+  toldBy,
+} from '../support/boundary'
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench.close())
+
+let gateway: ScriptedGateway
+let key: string
+let body: ReturnType<typeof orderOf>
+beforeEach(() => {
+  gateway = scriptedGateway(500)
+  key = newKey()
+  body = orderOf()
+})
+
+const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
+const through = (store: typeof bench.store, changes = {}) => ({ boundary: { ...bench.boundary, store, ...changes } })
+
+const isReserve = (statement: Sql) => statement.sql.includes('INSERT INTO idempotency_records')
+const isRelease = (statement: Sql) => statement.sql.includes("state = 'failed_retryable', version")
+const isGiveUp = (statement: Sql) => statement.sql.includes("state = 'unknown', version")
+
+/** A store that can't be reached for certain statements for as long as `lost` says so. */
+const losing = (which: (statement: Sql) => boolean, lost: () => boolean) =>
+  tampered(bench.store, (send, statement) => {
+    if (which(statement) && lost()) throw new StoreUnavailable(connectionLost())
+    return send()
+  })
+
+/** A store that does as it is told and then loses the connection, once. */
+function losingTheAcknowledgement(which: (statement: Sql) => boolean) {
+  let lost = false
+  return tampered(bench.store, async (send, statement) => {
+    const rows = await send()
+    if (!lost && which(statement)) {
+      lost = true
+      throw new StoreUnavailable(connectionLost())
+    }
+    return rows
+  })
+}
+
+const books = () =>
+  bench.rows(
+    `SELECT o.status, l.status AS ledger FROM orders o LEFT JOIN ledger_entries l ON l.order_id = o.id
+     WHERE o.customer_id = $1`,
+    [body.customerId],
+  )
+const discrepancies = async () =>
+  bench.rows('SELECT 1 FROM discrepancies WHERE record_id = $1', [(await bench.recordOf(key)).id])
+
+describe('a store lost between the provider’s answer and the settle', () => {
+  it('that comes back in a moment costs the client nothing but that moment', async () => {
+    let losses = 0
+    const outcome = await place(through(losing(isSettle, () => ++losses <= 3)))
+    expect(toldBy(outcome)).toBe('201')
+    expect(losses).toBe(4)
+    expect(await books()).toEqual([{ status: 'paid', ledger: 'succeeded' }])
+    expect(gateway.calls).toHaveLength(1)
+  })
+
+  it('that stays away leaves the client with an unknown outcome, and the record completes by itself later', async () => {
+    let lost = true
+    const asked = performance.now()
+    const outcome = await place(through(losing(isSettle, () => lost)))
+    expect(toldBy(outcome)).toBe('outcome_unknown')
+    expect(performance.now() - asked).toBeGreaterThan(2900)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'in_progress' })
+    expect(toldBy(await place())).toBe('in_progress')
+    lost = false
+    await persisted()
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', response_status: 201, attempt: 1 })
+    expect(await books()).toEqual([{ status: 'paid', ledger: 'succeeded' }])
+    expect(toldBy(await place())).toBe('201 replayed')
+    expect(gateway.calls).toHaveLength(1)
+  })
+
+  it('that stays away until the lease ends leaves the record to recovery, and nobody calls again', async () => {
+    const asked = performance.now()
+    const outcome = await place(
+      through(
+        losing(isSettle, () => true),
+        { leaseMs: 1200 },
+      ),
+    )
+    expect(toldBy(outcome)).toBe('outcome_unknown')
+    expect(performance.now() - asked).toBeLessThan(2500)
+    await persisted()
+    const { locked_until } = await bench.recordOf(key)
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(locked_until!.getTime()), { timeout: 3000 })
+    expect(toldBy(await place())).toBe('unknown')
+    expect(gateway.calls).toHaveLength(1)
+  })
+
+  it('whose circuit is open is asked past the circuit', async () => {
+    const store = {
+      ...bench.store,
+      query: <Row>(statement: Sql): Promise<Row[]> =>
+        isSettle(statement) ? Promise.reject(new StoreUnavailable(null)) : bench.store.query<Row>(statement),
+    }
+    expect(toldBy(await place(through(store)))).toBe('201')
+  })
+
+  it('by the server itself, in the middle of the settle, is asked again', async () => {
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return charged()
+    })
+    const placing = place()
+    await call.reached
+    const holder = await bench.transaction()
+    await holder.query('SELECT 1 FROM idempotency_records WHERE key = $1 FOR UPDATE', [key])
+    call.open()
+    await bench.untilBlocked(1)
+    await holder.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'bench' AND cardinality(pg_blocking_pids(pid)) > 0`,
+    )
+    await bench.untilBlocked(1)
+    await holder.query('COMMIT')
+    holder.release()
+    expect(toldBy(await placing)).toBe('201')
+    expect(await books()).toEqual([{ status: 'paid', ledger: 'succeeded' }])
+  })
+
+  it('tells of a refusal that could not be written down what it is: not executed', async () => {
+    gateway.nextCall(refused)
+    let lost = true
+    expect(toldBy(await place(through(losing(isRelease, () => lost))))).toBe('not_executed')
+    lost = false
+    await persisted()
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable' })
+  })
+})
+
+describe('a commit whose acknowledgement was lost', () => {
+  it.each([
+    ['a charge', charged, '201 replayed'],
+    ['a decline', declined, '402 replayed'],
+  ] as const)(
+    'of %s is found again: the client gets the answer, and nothing contradicts itself',
+    async (_, made, told) => {
+      const made1 = made()
+      gateway.nextCall(() => made1)
+      const outcome = await place(through(losingTheAcknowledgement(isSettle)))
+      expect(toldBy(outcome)).toBe(told)
+      expect(answerOf(outcome).body).toBe((await bench.recordOf(key)).response_body)
+      expect(await discrepancies()).toEqual([])
+      expect(await books()).toHaveLength(1)
+      expect(gateway.calls).toHaveLength(1)
+    },
+  )
+
+  it('of a refund’s refusal is found again', async () => {
+    const boundary = { ...bench.boundary, store: losingTheAcknowledgement(isSettle) }
+    const outcome = await bench.refund(gateway, 'ord_nobody_has', {}, { key, boundary })
+    expect(toldBy(outcome)).toBe('404 replayed')
+    expect(await discrepancies()).toEqual([])
+  })
+
+  it('of a release makes its client the next request: it asks the provider before it calls', async () => {
+    gateway.nextCall(refused)
+    expect(toldBy(await place(through(losingTheAcknowledgement(isRelease))))).toBe('201')
+    expect(gateway.lookUps).toHaveLength(1)
+    expect(gateway.calls).toHaveLength(2)
+    expect(await bench.recordOf(key)).toMatchObject({ attempt: 2 })
+  })
+
+  it('of an unknown outcome is found again', async () => {
+    gateway.nextCall(timedOut)
+    expect(toldBy(await place(through(losingTheAcknowledgement(isGiveUp))))).toBe('unknown')
+    expect(gateway.calls).toHaveLength(1)
+  })
+
+  it('of a reservation ends the request before the provider is called; its lease leaves the outcome unknown', async () => {
+    await expect(place(through(losingTheAcknowledgement(isReserve)))).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(gateway.calls).toEqual([])
+    expect(toldBy(await place())).toBe('in_progress')
+    await bench.endLease(key)
+    expect(toldBy(await place())).toBe('unknown')
+    expect(gateway.calls).toEqual([])
+  })
+})
+
+describe('a store lost before the call', () => {
+  it('ends the request with nothing done', async () => {
+    await expect(place(through(losing(isReserve, () => true)))).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(gateway.calls).toEqual([])
+    expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [key])).toEqual([])
+  })
+})
+
+describe('a bug in the settle', () => {
+  it('is thrown and not tried again', async () => {
+    const bug = Object.assign(new Error('syntax error'), { code: '42601' })
+    let tries = 0
+    const store = tampered(bench.store, (send, statement) => {
+      if (!isSettle(statement)) return send()
+      tries++
+      throw bug
+    })
+    await expect(place(through(store))).rejects.toBe(bug)
+    expect(tries).toBe(1)
+  })
+})

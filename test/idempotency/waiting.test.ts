@@ -1,0 +1,349 @@
+// A duplicate that waits learns of the end by notification, from any node, and asks nothing meanwhile.
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailable } from '../../lib/db/sqlstate'
+import { openStore } from '../../lib/db/store'
+import { CHANNEL } from '../../lib/idempotency/sql/notify'
+import { settle } from '../../lib/idempotency/sql/settle'
+import { openWaiting } from '../../lib/idempotency/waiting'
+import type { CallOutcome } from '../../lib/payments/gateway'
+import {
+  answerOf,
+  type Bench,
+  barrier,
+  charged,
+  declined,
+  newKey,
+  openBench,
+  orderOf,
+  refused,
+  type ScriptedGateway,
+  scriptedGateway,
+  storeOn,
+  tampered,
+  timedOut,
+  toldBy,
+} from '../support/boundary'
+
+const LONG = 30_000
+/** Nothing here takes this long unless somebody waits for the wrong thing. */
+const SOON = 5000
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench.close())
+
+let gateway: ScriptedGateway
+let key: string
+let body: ReturnType<typeof orderOf>
+beforeEach(() => {
+  gateway = scriptedGateway()
+  key = newKey()
+  body = orderOf()
+})
+
+const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
+
+/** An owner that is held in its call until the test lets the provider answer. */
+async function ownerInCall(outcome: () => CallOutcome, asking = {}) {
+  const call = barrier()
+  gateway.nextCall(async () => {
+    await call.pass()
+    return outcome()
+  })
+  const owner = place(asking)
+  await call.reached
+  return { owner, providerAnswers: call.open }
+}
+
+const untilAwaited = () =>
+  vi.waitFor(async () => expect(await bench.recordOf(key)).toMatchObject({ awaited: true }), { interval: 5 })
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const began = performance.now()
+  const result = await work
+  expect(performance.now() - began).toBeLessThan(ms)
+  return result
+}
+
+const listeners = () =>
+  bench.rows<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'onceover-listen'`,
+  )
+
+describe('a duplicate that waits', () => {
+  it('is told of the end and gets the answer as a replay, with no question in between', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const sent = await bench.sentBy(async () => {
+      const waiting = place({ waitMs: LONG })
+      await untilAwaited()
+      providerAnswers()
+      const outcome = await within(SOON, waiting)
+      expect(toldBy(outcome)).toBe('201 replayed')
+      expect(answerOf(outcome)).toEqual(answerOf(await owner))
+    })
+    const verbs = sent.map((text) =>
+      text.includes('SET awaited') ? 'await' : text.includes("state = 'completed', version") ? 'settle' : 'reserve',
+    )
+    expect(verbs).toEqual(['reserve', 'await', 'settle', 'reserve'])
+  })
+
+  it('is told by another node', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const store = openStore(bench.url, { max: 2, applicationName: 'bench-2' })
+    const waiting = openWaiting(bench.url)
+    const duplicate = place({ waitMs: LONG, boundary: bench.otherNode({ store, waiting }) })
+    await untilAwaited()
+    providerAnswers()
+    expect(toldBy(await within(SOON, duplicate))).toBe('201 replayed')
+    expect(toldBy(await owner)).toBe('201')
+    await waiting.close()
+    await store.close()
+  })
+
+  it('gets a decline as well', async () => {
+    const { owner, providerAnswers } = await ownerInCall(declined)
+    const waiting = place({ waitMs: LONG })
+    await untilAwaited()
+    providerAnswers()
+    expect(toldBy(await within(SOON, waiting))).toBe('402 replayed')
+    await owner
+  })
+
+  it('is told at once that the outcome is unknown', async () => {
+    const { owner, providerAnswers } = await ownerInCall(timedOut)
+    const waiting = place({ waitMs: LONG })
+    await untilAwaited()
+    providerAnswers()
+    expect(toldBy(await within(SOON, waiting))).toBe('unknown')
+    expect(toldBy(await owner)).toBe('outcome_unknown')
+  })
+
+  it('re-claims what is proven not executed, one of many; the others get its answer', async () => {
+    const { owner, providerAnswers } = await ownerInCall(refused)
+    const waiting = Array.from({ length: 6 }, () => place({ waitMs: LONG }))
+    await untilAwaited()
+    providerAnswers()
+    const told = (await within(SOON, Promise.all(waiting))).map(toldBy)
+    expect(told.sort()).toEqual(['201', ...Array(5).fill('201 replayed')])
+    expect(toldBy(await owner)).toBe('not_executed')
+    expect(gateway.calls).toHaveLength(2)
+    expect(await bench.recordOf(key)).toMatchObject({ attempt: 2 })
+  })
+
+  it('gives up when its time is over', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const began = performance.now()
+    expect(toldBy(await place({ waitMs: 150 }))).toBe('in_progress')
+    expect(performance.now() - began).toBeGreaterThanOrEqual(145)
+    providerAnswers()
+    await owner
+  })
+
+  it('waits for a dead owner no longer than its lease, and learns what that means', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged, { boundary: bench.otherNode({ leaseMs: 1500 }) })
+    expect(toldBy(await within(SOON, place({ waitMs: LONG })))).toBe('unknown')
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', last_error_code: 'lease_over' })
+    expect(gateway.calls).toHaveLength(1)
+    providerAnswers()
+    await owner
+  })
+
+  it('gives up when its client is gone', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const client = new AbortController()
+    const waiting = place({ waitMs: LONG, signal: client.signal })
+    await untilAwaited()
+    client.abort()
+    expect(toldBy(await within(SOON, waiting))).toBe('in_progress')
+    providerAnswers()
+    await owner
+  })
+
+  it('gives up also when its client goes while the wait is being prepared', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const client = new AbortController()
+    const store = tampered(bench.store, async (send, statement) => {
+      const rows = await send()
+      if (statement.sql.includes('SET awaited')) client.abort()
+      return rows
+    })
+    const waiting = place({ waitMs: LONG, signal: client.signal, boundary: { ...bench.boundary, store } })
+    expect(toldBy(await within(SOON, waiting))).toBe('in_progress')
+    providerAnswers()
+    await owner
+  })
+
+  it('does not miss an end that commits while it asks to be told', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const { id } = await bench.recordOf(key)
+    const transaction = await bench.transaction()
+    const settlement = { answer: { status: 201, headers: {}, body: '"rival"' }, effects: [], effectRef: null }
+    await settle(storeOn(transaction), {
+      recordId: id,
+      attempt: 1,
+      from: ['in_progress'],
+      settlement,
+      event: { event: 'settled', by: 'test' },
+    })
+    const waiting = place({ waitMs: LONG })
+    await bench.untilBlocked(1)
+    await transaction.query('COMMIT')
+    transaction.release()
+    const outcome = await within(SOON, waiting)
+    expect(toldBy(outcome)).toBe('201 replayed')
+    expect(answerOf(outcome).body).toBe('"rival"')
+    providerAnswers()
+    await owner
+  })
+
+  it('is one of two that ask first at the same moment, and both are told', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const holder = await bench.transaction()
+    await holder.query('SELECT 1 FROM idempotency_records WHERE key = $1 FOR UPDATE', [key])
+    const waiting = [place({ waitMs: LONG }), place({ waitMs: LONG })]
+    await bench.untilBlocked(2)
+    await holder.query('COMMIT')
+    holder.release()
+    await untilAwaited()
+    providerAnswers()
+    const told = (await within(SOON, Promise.all(waiting))).map(toldBy)
+    expect(told).toEqual(['201 replayed', '201 replayed'])
+    await owner
+  })
+})
+
+describe('a notification', () => {
+  const heard: string[] = []
+  let ear: pg.Client
+  beforeAll(async () => {
+    ear = new pg.Client({ connectionString: bench.url })
+    ear.on('notification', ({ payload }) => heard.push(payload ?? ''))
+    await ear.connect()
+    await ear.query(`LISTEN ${CHANNEL}`)
+  })
+  afterAll(() => ear.end())
+
+  /** All that was sent before this arrives before it. */
+  async function heardUntilNow(): Promise<string[]> {
+    const mark = newKey()
+    await bench.db.query('SELECT pg_notify($1, $2)', [CHANNEL, mark])
+    await vi.waitFor(() => expect(heard).toContain(mark))
+    return heard.splice(0).filter((payload) => payload !== mark)
+  }
+
+  it.each([
+    ['settles', charged],
+    ['releases', refused],
+    ['gives up', timedOut],
+  ] as const)('is not sent where nobody waits: an owner %s', async (_, outcome) => {
+    gateway.nextCall(() => outcome())
+    await place()
+    expect(await heardUntilNow()).toEqual([])
+  })
+
+  it.each([
+    ['settles', charged],
+    ['gives up', timedOut],
+  ] as const)('is sent once where somebody waits: an owner %s', async (_, outcome) => {
+    const { owner, providerAnswers } = await ownerInCall(outcome)
+    const waiting = [place({ waitMs: LONG }), place({ waitMs: LONG })]
+    await untilAwaited()
+    providerAnswers()
+    await Promise.all([owner, ...waiting])
+    expect(await heardUntilNow()).toEqual([(await bench.recordOf(key)).id])
+  })
+
+  it('is sent where somebody waits and the lease runs out', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const waiting = place({ waitMs: LONG })
+    await untilAwaited()
+    await bench.endLease(key)
+    expect(toldBy(await place())).toBe('unknown')
+    expect(toldBy(await within(SOON, waiting))).toBe('unknown')
+    expect(await heardUntilNow()).toEqual([(await bench.recordOf(key)).id])
+    providerAnswers()
+    await owner
+  })
+})
+
+describe('the listening connection', () => {
+  it('is one for all that wait', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const waiting = Array.from({ length: 10 }, () => place({ waitMs: LONG }))
+    await untilAwaited()
+    expect(await listeners()).toHaveLength(1)
+    providerAnswers()
+    await Promise.all([owner, ...waiting])
+  })
+
+  it('that is killed is replaced, and those who wait are told all the same', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const waiting = Array.from({ length: 3 }, () => place({ waitMs: LONG }))
+    await untilAwaited()
+    const [killed] = await listeners()
+    await bench.db.query('SELECT pg_terminate_backend($1)', [killed!.pid])
+    await vi.waitFor(async () => {
+      const [replaced] = await listeners()
+      expect(replaced?.pid).toEqual(expect.any(Number))
+      expect(replaced!.pid).not.toBe(killed!.pid)
+    })
+    providerAnswers()
+    expect((await within(SOON, Promise.all(waiting))).map(toldBy)).toEqual(Array(3).fill('201 replayed'))
+    await owner
+  })
+
+  it('that is killed at the very moment of the end costs nobody the answer', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const waiting = place({ waitMs: LONG })
+    await untilAwaited()
+    const [killed] = await listeners()
+    await Promise.all([bench.db.query('SELECT pg_terminate_backend($1)', [killed!.pid]), providerAnswers()])
+    expect(toldBy(await within(SOON, waiting))).toBe('201 replayed')
+    await owner
+  })
+
+  it('that can not be had leaves a duplicate to look for itself now and then', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const waiting = openWaiting('postgresql://postgres@127.0.0.1:1/nowhere')
+    const duplicate = place({ waitMs: LONG, boundary: bench.otherNode({ waiting }) })
+    await untilAwaited()
+    providerAnswers()
+    expect(toldBy(await within(SOON, duplicate))).toBe('201 replayed')
+    await owner
+    await waiting.close()
+  })
+
+  it('is not left behind by a close while it is being opened', async () => {
+    const before = await listeners()
+    const waiting = openWaiting(bench.url)
+    const expectation = waiting.expect('idem_nobody')
+    await waiting.close()
+    await expectation.listening
+    await vi.waitFor(async () => expect(await listeners()).toEqual(before))
+  })
+
+  it('wakes everyone when it is closed', async () => {
+    const waiting = openWaiting(bench.url)
+    const expectation = waiting.expect('idem_nobody')
+    await expectation.listening
+    const ended = expectation.orAfter(LONG)
+    await waiting.close()
+    await within(SOON, ended)
+  })
+
+  it('is no reason to wait where the store can not be asked', async () => {
+    const { owner, providerAnswers } = await ownerInCall(charged)
+    const store = tampered(bench.store, (send, statement) => {
+      if (statement.sql.includes('SET awaited')) throw new StoreUnavailable(null)
+      return send()
+    })
+    await expect(place({ waitMs: LONG, boundary: { ...bench.boundary, store } })).rejects.toBeInstanceOf(
+      StoreUnavailable,
+    )
+    providerAnswers()
+    await owner
+  })
+})

@@ -1,0 +1,114 @@
+import type { Sql } from 'sql-template-tag'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openMetrics } from '../../lib/metrics/metrics'
+import type { Labels } from '../../lib/metrics/names'
+import { saveReplays } from '../../lib/metrics/save'
+import { answerOf, type Bench, newKey, openBench, orderOf, scriptedGateway, TENANT } from '../support/boundary'
+
+const labels: Labels = { endpoint: 'POST /api/orders', tenantId: TENANT }
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench.close())
+
+/** A key with its answer stored, and a request that gets it again. */
+async function completed() {
+  const key = newKey()
+  const body = orderOf()
+  const gateway = scriptedGateway()
+  answerOf(await bench.place(gateway, body, { key }))
+  return { key, replay: () => bench.place(gateway, body, { key }) }
+}
+
+const recordOf = async (key: string) => {
+  const [row] = await bench.rows<{ replay_count: number; last_replayed_at: Date | null; version: number }>(
+    'SELECT replay_count, last_replayed_at, version FROM idempotency_records WHERE key = $1',
+    [key],
+  )
+  return row!
+}
+
+describe('replays', () => {
+  it('are counted on their record without a write for each: a thousand cost one statement', async () => {
+    const metrics = openMetrics(bench.store)
+    const { key, replay } = await completed()
+    const before = await recordOf(key)
+    const outcome = await replay()
+    const sent = await bench.sentBy(async () => {
+      for (let i = 0; i < 1000; i++) metrics.answered(labels, outcome, 0.001)
+      await metrics.flush()
+    })
+    // one for the numbers, one for the record
+    expect(sent).toHaveLength(2)
+    const after = await recordOf(key)
+    expect(after.replay_count).toBe(1000)
+    expect(after.version).toBe(before.version)
+    const [clock] = await bench.rows<{ now: Date }>('SELECT clock_timestamp() AS now')
+    expect(clock!.now.getTime() - after.last_replayed_at!.getTime()).toBeLessThan(5000)
+    await metrics.close()
+  })
+
+  it('add up over flushes and nodes', async () => {
+    const nodes = [openMetrics(bench.store), openMetrics(bench.store)]
+    const keys = await Promise.all(Array.from({ length: 20 }, completed))
+    for (let round = 0; round < 10; round++) {
+      for (const [i, node] of nodes.entries())
+        for (const { replay } of i === 0 ? keys : keys.toReversed()) node.answered(labels, await replay(), 0.001)
+      await Promise.all(nodes.map((node) => node.flush()))
+    }
+    for (const { key } of keys) expect((await recordOf(key)).replay_count).toBe(20)
+    const [stats] = await bench.rows<{ deadlocks: number }>(
+      'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
+    )
+    expect(stats!.deadlocks).toBe(0)
+    for (const node of nodes) await node.close()
+  })
+
+  it('stay on their page: no index hears of them', async () => {
+    const { key } = await completed()
+    const { id: recordId } = await bench.recordOf(key)
+    const transaction = await bench.transaction()
+    const store = { query: async <Row>(statement: Sql) => (await transaction.query(statement)).rows as Row[] }
+    await saveReplays(store, [{ recordId, count: 3, lastMs: performance.now() }])
+    const { rows } = await transaction.query(`
+      SELECT pg_stat_get_xact_tuples_updated('idempotency_records'::regclass)::int AS updated,
+        pg_stat_get_xact_tuples_hot_updated('idempotency_records'::regclass)::int AS hot`)
+    await transaction.query('ROLLBACK')
+    transaction.release()
+    expect(rows).toEqual([{ updated: 1, hot: 1 }])
+  })
+
+  it('of the first answer, and answers that are not replays, leave no mark', async () => {
+    const metrics = openMetrics(bench.store)
+    const key = newKey()
+    metrics.answered(labels, await bench.place(scriptedGateway(), orderOf(), { key }), 0.001)
+    const sent = await bench.sentBy(() => metrics.close())
+    expect(sent).toHaveLength(1)
+    expect(await recordOf(key)).toMatchObject({ replay_count: 0, last_replayed_at: null })
+  })
+
+  it('are kept by their delay since the first request', async () => {
+    const metrics = openMetrics(bench.store)
+    const { replay } = await completed()
+    const outcome = await replay()
+    if (outcome.kind !== 'answered' || !outcome.replayOf) throw new Error('a replay was expected')
+    const bucketsBefore = await delays()
+    for (const hours of [0, 0, 2, 200]) {
+      const createdAt = new Date(outcome.replayOf.createdAt.getTime() - hours * 3_600_000)
+      metrics.answered(labels, { ...outcome, replayOf: { ...outcome.replayOf, createdAt } }, 0.001)
+    }
+    await metrics.close()
+    const after = await delays()
+    const grown = Object.entries(after).map(([bucket, value]) => [bucket, value - (bucketsBefore[bucket] ?? 0)])
+    expect(Object.fromEntries(grown.filter(([, value]) => value !== 0))).toEqual({ '1': 2, '21600': 1, '+Inf': 1 })
+  })
+})
+
+async function delays(): Promise<Record<string, number>> {
+  const rows = await bench.rows<{ bucket: string; value: number }>(
+    `SELECT bucket, sum(value) AS value FROM metric_minutes WHERE metric = 'replay_delay' GROUP BY bucket`,
+  )
+  return Object.fromEntries(rows.map(({ bucket, value }) => [bucket, value]))
+}

@@ -1,0 +1,445 @@
+// Two refunds of one order never exceed it: each holds its amount under the order's row lock in the reservation
+// itself, keeps holding it while the outcome is unknown, and gives it back once nothing can have happened.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { release } from '../../lib/idempotency/sql/release'
+import { settle } from '../../lib/idempotency/sql/settle'
+import type { RefundRequest } from '../../lib/orders/schema'
+import {
+  accepted,
+  answerOf,
+  type Bench,
+  barrier,
+  charged,
+  declined,
+  newKey,
+  openBench,
+  orderOf,
+  refused,
+  scriptedGateway,
+  storeOn,
+  timedOut,
+  toldBy,
+} from '../support/boundary'
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench.close())
+
+const orderNow = async (id: string) => {
+  const [order] = await bench.rows<{ status: string; refunded: number; held: number }>(
+    'SELECT status, refunded_cents::int AS refunded, held_cents::int AS held FROM orders WHERE id = $1',
+    [id],
+  )
+  return order!
+}
+const refundsOf = (orderId: string) =>
+  bench.rows<{ status: string; cents: number }>(
+    'SELECT status, amount_cents::int AS cents FROM refunds WHERE order_id = $1 ORDER BY created_at, id',
+    [orderId],
+  )
+const ledgerOf = (orderId: string) =>
+  bench.rows<{ status: string; cents: number; ref: string }>(
+    `SELECT status, amount_cents::int AS cents, provider_ref AS ref FROM ledger_entries
+     WHERE order_id = $1 AND kind = 'refund' ORDER BY created_at, id`,
+    [orderId],
+  )
+const codeOf = (outcome: Parameters<typeof answerOf>[0]) => JSON.parse(answerOf(outcome).body).code
+
+describe('many refunds at once', () => {
+  it('with different keys take what there is and no more', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => bench.refund(gateway, orderId, { amountCents: 100 })),
+    )
+    const told = outcomes.map(toldBy).sort()
+    expect(told).toEqual([...Array(10).fill('201'), ...Array(10).fill('409')])
+    expect(gateway.calls).toHaveLength(10)
+    expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
+    expect(await ledgerOf(orderId)).toHaveLength(10)
+    expect(await refundsOf(orderId)).toEqual(Array(10).fill({ status: 'succeeded', cents: 100 }))
+  })
+
+  it('of amounts that do not go evenly never exceed the order', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    await Promise.all(Array.from({ length: 20 }, (_, i) => bench.refund(gateway, orderId, { amountCents: 70 + 7 * i })))
+    const refunded = (await ledgerOf(orderId)).reduce((sum, { cents }) => sum + cents, 0)
+    expect(refunded).toBeLessThanOrEqual(1000)
+    expect(await orderNow(orderId)).toMatchObject({ refunded, held: 0 })
+  })
+
+  it('of all that is left: one gets it', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => bench.refund(scriptedGateway(), orderId, {})))
+    expect(outcomes.map(toldBy).sort()).toEqual(['201', ...Array(9).fill('409')])
+    expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
+  })
+
+  it('hold their amounts while their calls are under way', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return charged()
+    })
+    const first = bench.refund(gateway, orderId, { amountCents: 700 })
+    await call.reached
+    expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 700 })
+    expect(codeOf(await bench.refund(gateway, orderId, { amountCents: 301 }))).toBe('refund_exceeds_order')
+    const rest = await bench.refund(gateway, orderId, {})
+    expect(JSON.parse(answerOf(rest).body).amountCents).toBe(300)
+    call.open()
+    expect(toldBy(await first)).toBe('201')
+    expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
+  })
+
+  it('see what a rival held that commits while they wait for the order', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const rival = await bench.transaction()
+    await rival.query('UPDATE orders SET held_cents = 900 WHERE id = $1', [orderId])
+    const refunding = bench.refund(scriptedGateway(), orderId, { amountCents: 200 })
+    await bench.untilBlocked(1)
+    await rival.query('COMMIT')
+    rival.release()
+    expect(codeOf(await refunding)).toBe('refund_exceeds_order')
+    expect(await orderNow(orderId)).toMatchObject({ held: 900 })
+  })
+})
+
+describe('a refund', () => {
+  it('is of what is left where no amount is given', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    const part = await bench.refund(gateway, orderId, { amountCents: 300, reason: 'broken' })
+    expect(JSON.parse(answerOf(part).body)).toMatchObject({
+      orderId,
+      amountCents: 300,
+      status: 'succeeded',
+      reason: 'broken',
+    })
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 300, held: 0 })
+    const rest = await bench.refund(gateway, orderId, {})
+    expect(JSON.parse(answerOf(rest).body)).toMatchObject({ amountCents: 700, reason: null })
+    expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
+  })
+
+  it('is replayed as it was answered, whatever became of the order since', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    const key = newKey()
+    const first = await bench.refund(gateway, orderId, { amountCents: 100 }, { key })
+    await bench.refund(gateway, orderId, {})
+    const again = await bench.refund(gateway, orderId, { amountCents: 100 }, { key })
+    expect(toldBy(again)).toBe('201 replayed')
+    expect(answerOf(again)).toEqual(answerOf(first))
+    expect(gateway.calls).toHaveLength(2)
+  })
+
+  it('names the charge that it gives back, and the record’s own provider key', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const [charge] = await bench.rows<{ provider_ref: string }>(
+      `SELECT provider_ref FROM ledger_entries WHERE order_id = $1 AND kind = 'charge'`,
+      [orderId],
+    )
+    const gateway = scriptedGateway()
+    const key = newKey()
+    await bench.refund(gateway, orderId, {}, { key })
+    const { id } = await bench.recordOf(key)
+    expect(gateway.calls).toMatchObject([
+      { kind: 'refund', chargeRef: charge!.provider_ref, amountCents: 1000, providerKey: `onceover-${id}` },
+    ])
+  })
+
+  it('names the charge also where the order is paid while the refund waits for it', async () => {
+    const key = newKey()
+    const body = orderOf()
+    const paying = scriptedGateway()
+    const call = barrier()
+    paying.nextCall(async () => {
+      await call.pass()
+      return timedOut()
+    })
+    const placing = bench.place(paying, body, { key })
+    await call.reached
+    const { id: recordId, resource_id: orderId, created_at: createdAt } = await bench.recordOf(key)
+    const resource = { type: 'order', id: orderId }
+    const settlement = bench.placeOrder(paying).external.conclude(
+      {
+        recordId,
+        tenantId: 'ten_bench',
+        number: 1,
+        createdAt,
+        resource,
+        input: { params: {}, body },
+        report: null,
+        providerKey: '',
+      },
+      { kind: 'succeeded', ref: `ch_${key}` },
+    )
+    const payment = await bench.transaction()
+    await settle(storeOn(payment), {
+      recordId,
+      attempt: 1,
+      from: ['in_progress'],
+      settlement,
+      event: { event: 'settled', by: 'test' },
+    })
+    const gateway = scriptedGateway()
+    const refunding = bench.refund(gateway, orderId, {})
+    await bench.untilBlocked(1)
+    await payment.query('COMMIT')
+    payment.release()
+    expect(toldBy(await refunding)).toBe('201')
+    expect(gateway.calls).toMatchObject([{ chargeRef: `ch_${key}` }])
+    call.open()
+    await placing
+  })
+})
+
+describe('a refusal', () => {
+  const refusedWith = async (orderId: string, body: RefundRequest, code: string, status: number) => {
+    const gateway = scriptedGateway()
+    const key = newKey()
+    const first = await bench.refund(gateway, orderId, body, { key })
+    expect(toldBy(first)).toBe(String(status))
+    expect(codeOf(first)).toBe(code)
+    const again = await bench.refund(gateway, orderId, body, { key })
+    expect(toldBy(again)).toBe(`${status} replayed`)
+    expect(answerOf(again)).toEqual(answerOf(first))
+    expect(gateway.calls).toEqual([])
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', effect_ref: null })
+  }
+
+  it('is stored where there is no such order', () => refusedWith('ord_nobody_has', {}, 'order_not_found', 404))
+
+  it('is stored where the order belongs to another tenant', async () => {
+    const orderId = await bench.paidOrder()
+    await bench.db.query(`UPDATE orders SET tenant_id = 'ten_other' WHERE id = $1`, [orderId])
+    await refusedWith(orderId, {}, 'order_not_found', 404)
+  })
+
+  it.each([
+    ['declined', declined],
+    ['not paid yet', timedOut],
+  ] as const)('is stored where the order is %s', async (_, outcome) => {
+    const gateway = scriptedGateway()
+    gateway.nextCall(() => outcome())
+    const key = newKey()
+    await bench.place(gateway, orderOf(), { key })
+    await refusedWith((await bench.recordOf(key)).resource_id, {}, 'order_not_refundable', 409)
+  })
+
+  it('is stored where it would exceed the order', async () => {
+    const orderId = await bench.paidOrder(1000)
+    await refusedWith(orderId, { amountCents: 1001 }, 'refund_exceeds_order', 409)
+    expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 0 })
+    expect(await refundsOf(orderId)).toEqual([])
+  })
+
+  it('is stored where nothing is left', async () => {
+    const orderId = await bench.paidOrder(1000)
+    await bench.refund(scriptedGateway(), orderId, {})
+    await refusedWith(orderId, {}, 'refund_exceeds_order', 409)
+    await refusedWith(orderId, { amountCents: 1 }, 'refund_exceeds_order', 409)
+  })
+
+  it('stays one when the order could be refunded later', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(refused)
+    const holding = barrier()
+    const held = scriptedGateway()
+    held.nextCall(async () => {
+      await holding.pass()
+      return refused()
+    })
+    const other = bench.refund(held, orderId, {})
+    await holding.reached
+    const key = newKey()
+    expect(codeOf(await bench.refund(gateway, orderId, { amountCents: 100 }, { key }))).toBe('refund_exceeds_order')
+    holding.open()
+    await other
+    expect(toldBy(await bench.refund(gateway, orderId, { amountCents: 100 }, { key }))).toBe('409 replayed')
+  })
+})
+
+describe('what a refund holds', () => {
+  it('stays held while its outcome is unknown', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(timedOut)
+    expect(toldBy(await bench.refund(gateway, orderId, { amountCents: 800 }))).toBe('outcome_unknown')
+    expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 800 })
+    expect(codeOf(await bench.refund(gateway, orderId, { amountCents: 201 }))).toBe('refund_exceeds_order')
+    expect(toldBy(await bench.refund(gateway, orderId, { amountCents: 200 }))).toBe('201')
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 200, held: 800 })
+  })
+
+  it('is given back when it is declined, which is stored', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(() => declined())
+    const key = newKey()
+    expect(toldBy(await bench.refund(gateway, orderId, {}, { key }))).toBe('402')
+    expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 0 })
+    expect(await refundsOf(orderId)).toEqual([{ status: 'declined', cents: 1000 }])
+    expect(await ledgerOf(orderId)).toMatchObject([{ status: 'failed', cents: 1000 }])
+    expect(toldBy(await bench.refund(gateway, orderId, {}, { key }))).toBe('402 replayed')
+    expect(toldBy(await bench.refund(gateway, orderId, {}))).toBe('201')
+  })
+
+  it('is given back when it is proven not executed, and held again by the next attempt', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    const call = barrier()
+    gateway.nextCall(refused, async () => {
+      await call.pass()
+      return charged()
+    })
+    const key = newKey()
+    expect(toldBy(await bench.refund(gateway, orderId, { amountCents: 600 }, { key }))).toBe('not_executed')
+    expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 0 })
+    expect(await refundsOf(orderId)).toEqual([{ status: 'released', cents: 600 }])
+    const again = bench.refund(gateway, orderId, { amountCents: 600 }, { key })
+    await call.reached
+    expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 600 })
+    call.open()
+    expect(toldBy(await again)).toBe('201')
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 600, held: 0 })
+    expect(await refundsOf(orderId)).toEqual([{ status: 'succeeded', cents: 600 }])
+  })
+
+  it('may be gone when the next attempt wants it again: that is a stored refusal', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(refused)
+    const key = newKey()
+    await bench.refund(gateway, orderId, { amountCents: 600 }, { key })
+    expect(toldBy(await bench.refund(gateway, orderId, { amountCents: 500 }))).toBe('201')
+    const again = await bench.refund(gateway, orderId, { amountCents: 600 }, { key })
+    expect(codeOf(again)).toBe('refund_exceeds_order')
+    expect(toldBy(await bench.refund(gateway, orderId, { amountCents: 600 }, { key }))).toBe('409 replayed')
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 500, held: 0 })
+    expect(gateway.calls).toHaveLength(2)
+  })
+
+  it('keeps the amount that was fixed first, where none was given', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(() => charged(), refused)
+    await bench.refund(gateway, orderId, { amountCents: 400 })
+    const key = newKey()
+    expect(toldBy(await bench.refund(gateway, orderId, {}, { key }))).toBe('not_executed')
+    const again = await bench.refund(gateway, orderId, {}, { key })
+    expect(JSON.parse(answerOf(again).body).amountCents).toBe(600)
+    expect(gateway.calls.map(({ amountCents }) => amountCents)).toEqual([400, 600, 600])
+  })
+
+  it('is held from its acceptance on, and not twice', async () => {
+    const { migrateJobs } = await import('../../lib/jobs/worker')
+    const { runAcceptedJob } = await import('../../lib/jobs/run-accepted')
+    await migrateJobs(bench.url)
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(refused)
+    const key = newKey()
+    expect(toldBy(await bench.refund(gateway, orderId, {}, { key, ...accepted }))).toBe('accepted')
+    expect(await orderNow(orderId)).toMatchObject({ held: 1000 })
+    const operation = bench.refundOrder(gateway)
+    const work = async () =>
+      runAcceptedJob(bench.boundary, new Map([[operation.endpoint, operation]]), (await bench.recordOf(key)).id)
+    await work()
+    expect(await orderNow(orderId)).toMatchObject({ held: 0 })
+    await work()
+    expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
+  })
+})
+
+describe('a refund that turns up late', () => {
+  async function lateRefund(amountCents: number) {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(timedOut)
+    const key = newKey()
+    await bench.refund(gateway, orderId, { amountCents }, { key })
+    const { id: recordId, resource_id: refundId } = await bench.recordOf(key)
+    const operation = bench.refundOrder(gateway)
+    const releaseEffects = () => operation.external.release({ resource: { type: 'refund', id: refundId } } as never)
+    return {
+      orderId,
+      key,
+      retry: () => bench.refund(gateway, orderId, { amountCents }, { key }),
+      provenNotExecuted: (store: Parameters<typeof release>[0] = bench.store) =>
+        release(store, {
+          recordId,
+          from: 'unknown',
+          attempt: 1,
+          code: 'not_found',
+          effects: releaseEffects(),
+          event: { event: 'released', by: 'reconciler' },
+        }),
+      told: () =>
+        keepEvidence(bench.store, {
+          recordId,
+          source: 'webhook',
+          sourceId: `evt_${key}`,
+          attempt: 1,
+          executed: { kind: 'succeeded', ref: `re_${key}` },
+        }),
+    }
+  }
+
+  it('while its outcome is unknown is booked from what it holds', async () => {
+    const { orderId, retry, told } = await lateRefund(600)
+    await told()
+    expect(toldBy(await retry())).toBe('201 replayed')
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 600, held: 0 })
+    expect(await ledgerOf(orderId)).toMatchObject([{ status: 'succeeded', cents: 600 }])
+  })
+
+  it('after its hold was given back is booked all the same', async () => {
+    const { orderId, retry, told, provenNotExecuted } = await lateRefund(600)
+    await provenNotExecuted()
+    expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 0 })
+    await told()
+    expect(toldBy(await retry())).toBe('201 replayed')
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 600, held: 0 })
+    expect(await refundsOf(orderId)).toEqual([{ status: 'succeeded', cents: 600 }])
+  })
+
+  it('does not give back a hold twice where reconciliation releases it at the same moment', async () => {
+    const { orderId, retry, told, provenNotExecuted } = await lateRefund(600)
+    await told()
+    // another refund holds something that must not be touched
+    const other = scriptedGateway()
+    other.nextCall(timedOut)
+    await bench.refund(other, orderId, { amountCents: 400 })
+    const reconciler = await bench.transaction()
+    await provenNotExecuted(storeOn(reconciler))
+    const retrying = retry()
+    await bench.untilBlocked(1)
+    await reconciler.query('COMMIT')
+    reconciler.release()
+    expect(toldBy(await retrying)).toBe('201 replayed')
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 600, held: 400 })
+  })
+
+  it('after its amount was given to another is answered and in the ledger, and people are told', async () => {
+    const { orderId, retry, told, provenNotExecuted, key } = await lateRefund(600)
+    await provenNotExecuted()
+    expect(toldBy(await bench.refund(scriptedGateway(), orderId, { amountCents: 900 }))).toBe('201')
+    await told()
+    expect(toldBy(await retry())).toBe('201 replayed')
+    expect((await ledgerOf(orderId)).map(({ cents }) => cents).sort()).toEqual([600, 900])
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 900, held: 0 })
+    const { id } = await bench.recordOf(key)
+    expect(await bench.rows('SELECT kind FROM discrepancies WHERE record_id = $1', [id])).toEqual([
+      { kind: 'refund_exceeds_order' },
+    ])
+  })
+})

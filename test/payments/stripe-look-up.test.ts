@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { LookUpRequest, ProviderEntry } from '../../lib/payments/gateway'
+import { createStripe } from '../../lib/payments/stripe'
+import {
+  answered,
+  apiError,
+  listOf,
+  paymentIntent,
+  type Reply,
+  refund,
+  type StripeObject,
+  type StripeServer,
+  seconds,
+  startStripe,
+} from '../support/stripe-server'
+
+let stripe: StripeServer
+beforeEach(async () => {
+  stripe = await startStripe()
+})
+afterEach(() => stripe.close())
+
+const gateway = (timeLimitMs = 5_000) => createStripe({ secretKey: 'sk_test_1', timeLimitMs, api: stripe.api })
+
+const KEY = 'oo_01HZX'
+const OURS = { metadata: { onceover_key: KEY } }
+const charge = (fields: Partial<LookUpRequest> = {}): LookUpRequest => ({
+  kind: 'charge',
+  providerKey: KEY,
+  reservedAt: new Date(),
+  paymentMethod: 'pm_card_visa',
+  ...fields,
+})
+const refundOf = (chargeRef?: string) => charge({ kind: 'refund', chargeRef })
+
+const others = (count: number, fields: Partial<StripeObject> = {}) =>
+  Array.from({ length: count }, (_, n) =>
+    paymentIntent({ id: `pi_other_${n}`, metadata: { onceover_key: `other_${n}` }, ...fields }),
+  )
+const FAILED = { status: 'requires_payment_method', last_payment_error: { code: 'card_declined' } }
+
+describe('looking up a charge', () => {
+  it('finds the intent that carries our key, with what was really taken', async () => {
+    const intent = paymentIntent({ id: 'pi_us', amount: 2500, amount_received: 2400, ...OURS })
+    stripe.reply(listOf([...others(3), intent, paymentIntent({ id: 'pi_foreign' })]))
+    expect(await gateway().lookUp(charge())).toEqual({
+      kind: 'succeeded',
+      providerRef: 'pi_us',
+      amountCents: 2400,
+      currency: 'EUR',
+    })
+  })
+
+  it('lists, and never searches', async () => {
+    stripe.reply(listOf([]))
+    await gateway().lookUp(charge())
+    expect(stripe.seen).toMatchObject([{ method: 'GET', path: '/v1/payment_intents' }])
+  })
+
+  it('finds nothing only when the last page is read', async () => {
+    stripe.reply(listOf(others(150)))
+    expect(await gateway().lookUp(charge())).toEqual({ kind: 'not_found' })
+    expect(stripe.seen).toHaveLength(2)
+    expect(stripe.seen[1]?.params.get('starting_after')).toBe('pi_other_99')
+  })
+
+  it('finds the intent on the second page', async () => {
+    const oldest = paymentIntent({ id: 'pi_us', created: seconds(-60), ...OURS })
+    stripe.reply(listOf([...others(120), oldest]))
+    expect(await gateway().lookUp(charge())).toMatchObject({ kind: 'succeeded', providerRef: 'pi_us' })
+    expect(stripe.seen).toHaveLength(2)
+  })
+
+  it('sees an intent that is older than the reservation by a slow clock, and nothing much older', async () => {
+    const reservedAt = new Date()
+    stripe.reply(listOf([paymentIntent({ created: seconds(-240), ...OURS })]))
+    expect(await gateway().lookUp(charge({ reservedAt }))).toMatchObject({ kind: 'succeeded' })
+    const from = Number(stripe.seen[0]?.params.get('created[gte]'))
+    expect(from).toBe(Math.floor(reservedAt.getTime() / 1000) - 300)
+  })
+
+  it.each([
+    ['processing', {}, 'pending'],
+    ['requires_action', {}, 'pending'],
+    ['requires_capture', {}, 'pending'],
+    ['requires_confirmation', {}, 'pending'],
+    ['requires_payment_method', {}, 'pending'],
+    ['requires_payment_method', FAILED, 'declined'],
+    ['canceled', {}, 'declined'],
+  ])('%s %j is %s', async (status, fields, kind) => {
+    stripe.reply(listOf([paymentIntent({ status, ...OURS, ...fields })]))
+    expect(await gateway().lookUp(charge())).toEqual({ kind, providerRef: 'pi_1' })
+  })
+
+  it('lets success outrank what may still succeed, and that outrank a decline', async () => {
+    const declined = paymentIntent({ id: 'pi_declined', created: seconds(-1), ...OURS, ...FAILED })
+    const pending = paymentIntent({ id: 'pi_pending', created: seconds(-2), status: 'processing', ...OURS })
+    const succeeded = paymentIntent({ id: 'pi_succeeded', created: seconds(-3), ...OURS })
+    const newest = paymentIntent({ ...declined, id: 'pi_newest', created: seconds() })
+    stripe.reply(listOf([newest, declined, pending, succeeded]))
+    expect(await gateway().lookUp(charge())).toMatchObject({ kind: 'succeeded', providerRef: 'pi_succeeded' })
+    stripe.reply(listOf([declined, pending, { ...declined, id: 'pi_older', created: seconds(-9) }]))
+    expect(await gateway().lookUp(charge())).toEqual({ kind: 'pending', providerRef: 'pi_pending' })
+  })
+
+  it.each([
+    [apiError(500, { type: 'api_error' }), 'server_error'],
+    [apiError(401, { type: 'invalid_request_error' }), 'provider_rejected'],
+    [apiError(429, { type: 'invalid_request_error', code: 'rate_limit' }), 'rate_limited'],
+    ['reset', 'connection_lost'],
+    ['half', 'connection_lost'],
+    [answered({}), 'unexpected_answer'],
+    [{ status: 502, body: { object: 'list', data: [], has_more: false } }, 'server_error'],
+  ] as [Reply, string][])('is unreachable, and not "not found", after %j', async (reply, code) => {
+    stripe.reply(reply)
+    expect(await gateway().lookUp(charge())).toEqual({ kind: 'unreachable', code })
+    expect(stripe.seen).toHaveLength(1)
+  })
+
+  it('is unreachable when a later page fails', async () => {
+    const list = listOf(others(150))
+    stripe.reply((request) => (request.params.has('starting_after') ? 'reset' : list(request)))
+    expect(await gateway().lookUp(charge())).toEqual({ kind: 'unreachable', code: 'connection_lost' })
+  })
+
+  it('has one limit for all of its pages', async () => {
+    const list = listOf(others(1_000))
+    stripe.reply((request) => ({ ...(list(request) as Exclude<Reply, string>), afterMs: 100 }))
+    const startedAt = performance.now()
+    expect(await gateway(350).lookUp(charge())).toEqual({ kind: 'unreachable', code: 'timeout' })
+    expect(performance.now() - startedAt).toBeLessThan(750)
+    const seen = stripe.seen.length
+    expect(seen).toBeLessThan(5)
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    expect(stripe.seen).toHaveLength(seen)
+  })
+})
+
+describe('looking up a refund', () => {
+  it.each([
+    ['succeeded', { kind: 'succeeded', providerRef: 're_us', amountCents: 700, currency: 'EUR' }],
+    ['pending', { kind: 'pending', providerRef: 're_us' }],
+    ['requires_action', { kind: 'pending', providerRef: 're_us' }],
+    ['failed', { kind: 'declined', providerRef: 're_us' }],
+    ['canceled', { kind: 'declined', providerRef: 're_us' }],
+  ])('%s, among the refunds of its charge', async (status, outcome) => {
+    stripe.reply(listOf([refund(), refund({ id: 're_us', status, ...OURS })]))
+    expect(await gateway().lookUp(refundOf('pi_1'))).toEqual(outcome)
+    expect(stripe.seen).toMatchObject([{ method: 'GET', path: '/v1/refunds' }])
+    expect(stripe.seen[0]?.params.get('payment_intent')).toBe('pi_1')
+  })
+
+  it('does not find one of another charge or without our key', async () => {
+    stripe.reply(listOf([refund(), refund({ id: 're_us', payment_intent: 'pi_2', ...OURS })]))
+    expect(await gateway().lookUp(refundOf('pi_1'))).toEqual({ kind: 'not_found' })
+  })
+
+  it('without its charge is a bug', async () => {
+    await expect(gateway().lookUp(refundOf())).rejects.toThrow('without the charge')
+  })
+})
+
+describe('listing a window', () => {
+  const FROM = new Date('2026-11-01T00:00:00.500Z')
+  const TO = new Date('2026-11-02T00:00:00.500Z')
+  const at = (date: Date) => Math.ceil(date.getTime() / 1000)
+
+  async function listAll(from = FROM, to = TO): Promise<ProviderEntry[]> {
+    const entries: ProviderEntry[] = []
+    for await (const entry of gateway().list({ from, to })) entries.push(entry)
+    return entries
+  }
+
+  function serve(intents: StripeObject[], refunds: StripeObject[]) {
+    const [listIntents, listRefunds] = [listOf(intents), listOf(refunds)]
+    stripe.reply((request) => (request.path === '/v1/refunds' ? listRefunds : listIntents)(request))
+  }
+
+  it('has intents and refunds, ours and others, decided and not', async () => {
+    const created = at(FROM) + 60
+    const createdAt = new Date(created * 1000)
+    const money = { amountCents: 2500, currency: 'EUR', createdAt }
+    serve(
+      [
+        paymentIntent({ id: 'pi_us', created, ...OURS }),
+        paymentIntent({ id: 'pi_no', created, ...FAILED }),
+        paymentIntent({ id: 'pi_wait', created, status: 'processing' }),
+      ],
+      [refund({ id: 're_us', created, ...OURS })],
+    )
+    expect(await listAll()).toEqual([
+      { ref: 'pi_us', providerKey: KEY, kind: 'charge', status: 'succeeded', ...money },
+      { ref: 'pi_no', providerKey: null, kind: 'charge', status: 'failed', ...money },
+      { ref: 'pi_wait', providerKey: null, kind: 'charge', status: 'pending', ...money },
+      { ref: 're_us', providerKey: KEY, kind: 'refund', status: 'succeeded', ...money, amountCents: 700 },
+    ])
+  })
+
+  it('has every page', async () => {
+    serve(others(250, { created: at(FROM) + 60 }), [])
+    expect(new Set((await listAll()).map(({ ref }) => ref)).size).toBe(250)
+  })
+
+  it('shares nothing with the window after it, and misses nothing between them', async () => {
+    const later = new Date('2026-11-03T00:00:00.500Z')
+    const edge = [-1, 0, 1].map((n) => paymentIntent({ id: `pi_${n}`, created: at(TO) + n }))
+    serve(edge, [])
+    const both = [...(await listAll(FROM, TO)), ...(await listAll(TO, later))]
+    expect(both.map(({ ref }) => ref).sort()).toEqual(['pi_-1', 'pi_0', 'pi_1'])
+  })
+
+  it('throws where a page is missing: a list with holes proves nothing', async () => {
+    const list = listOf(others(150, { created: at(FROM) + 60 }))
+    stripe.reply((request) =>
+      request.params.has('starting_after') ? apiError(500, { type: 'api_error' }) : list(request),
+    )
+    await expect(listAll()).rejects.toThrow('Stripe could not be listed: server_error')
+    stripe.reply(answered({ object: 'list', data: [], has_more: true }))
+    await expect(listAll()).rejects.toThrow('not the last')
+  })
+})

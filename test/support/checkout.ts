@@ -1,0 +1,101 @@
+// A clean copy of the working tree, uncommitted files included, and `npm start` in it as a person would type it. The
+// folder is mode 0700, as `mktemp -d` makes it.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { guard } from './postgres'
+
+const root = path.resolve(import.meta.dirname, '..', '..')
+const URL_LINE = /http:\/\/localhost:\d+/
+
+export interface Start {
+  url: string
+  output(): string
+  readyMs: number
+  /** What Ctrl-C in a terminal does, or the loss of power: everything in the foreground gets the signal. */
+  signalAll(signal: NodeJS.Signals): Promise<void>
+  /** What `kill` of the command that was typed does: npm alone gets it. */
+  signalNpm(signal: NodeJS.Signals): Promise<void>
+}
+
+export class Checkout {
+  private readonly started: ChildProcess[] = []
+  private constructor(
+    readonly folder: string,
+    private readonly clearAway: () => void,
+  ) {}
+
+  static async copy(): Promise<Checkout> {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'onceover-clone-'))
+    const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' })
+    for (const name of listed.split('\0'))
+      if (name && existsSync(path.join(root, name))) await cp(path.join(root, name), path.join(folder, name))
+    return new Checkout(folder, guard(path.join(folder, '.data')))
+  }
+
+  path(...names: string[]): string {
+    return path.join(this.folder, ...names)
+  }
+
+  databaseRuns(): boolean {
+    return existsSync(this.path('.data', 'postgres', 'postmaster.pid'))
+  }
+
+  /** Every process that runs a program of this folder, or on its data. */
+  processes(): string[] {
+    const all = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' }).split('\n')
+    return all.filter((line) => line.includes(this.folder) && !line.includes('stop-when-orphaned'))
+  }
+
+  /** `npm start` with nothing in the environment but what is given. */
+  npmStart(env: Record<string, string>): { output(): string; exit: Promise<number | null>; child: ChildProcess } {
+    const { PATH = '', HOME = '' } = process.env
+    const child = spawn('npm', ['start'], {
+      cwd: this.folder,
+      env: { PATH, HOME, ...env } as unknown as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    this.started.push(child)
+    let output = ''
+    const read = (chunk: Buffer) => {
+      output += chunk
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    return { child, output: () => output, exit: once(child, 'exit').then(([code]) => code) }
+  }
+
+  async start(env: Record<string, string>): Promise<Start> {
+    const begunAt = performance.now()
+    const { child, output, exit } = this.npmStart(env)
+    const url = await new Promise<string>((resolve, reject) => {
+      exit.then((code) => reject(new Error(`npm start ended with ${code}:\n${output()}`)))
+      child.stdout?.on('data', () => {
+        const [found] = URL_LINE.exec(output()) ?? []
+        if (found) resolve(found)
+      })
+    })
+    const readyMs = performance.now() - begunAt
+    const send = async (pid: number, signal: NodeJS.Signals) => {
+      process.kill(pid, signal)
+      await exit
+    }
+    const pid = child.pid as number
+    return { url, output, readyMs, signalAll: (s) => send(-pid, s), signalNpm: (s) => send(pid, s) }
+  }
+
+  async remove(): Promise<void> {
+    for (const { pid } of this.started)
+      try {
+        process.kill(-(pid as number), 'SIGKILL')
+      } catch {
+        // Gone already, as it should be.
+      }
+    this.clearAway()
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+  }
+}

@@ -1,0 +1,158 @@
+// Who is calling: the tenant comes from the key alone, a dead key is nobody's, and where that can't be told nobody is
+// refused for it.
+import sql from 'sql-template-tag'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { newId } from '../../lib/db/id'
+import { StoreUnavailable } from '../../lib/db/sqlstate'
+import { openStore, type Store } from '../../lib/db/store'
+import { type Authenticator, openAuthenticator } from '../../lib/tenants/authenticate'
+import { hashSecret, newSecret, sameSecret } from '../../lib/tenants/secret'
+import { tampered } from '../support/boundary'
+import { advance } from '../support/clock'
+import { cloneDatabase } from '../support/database'
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>
+let store: Store
+beforeAll(async () => {
+  database = await cloneDatabase()
+  store = openStore(database.url, { max: 4, applicationName: 'authenticate' })
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+let asked = 0
+let lost = false
+let authenticator: Authenticator
+beforeEach(() => {
+  asked = 0
+  lost = false
+  authenticator = openAuthenticator(
+    tampered(store, (send) => {
+      asked++
+      return lost ? Promise.reject(new StoreUnavailable(null)) : send()
+    }),
+  )
+})
+afterEach(() => vi.restoreAllMocks())
+
+async function newTenant(): Promise<{ id: string; secret: string }> {
+  const id = newId('ten')
+  const secret = newSecret('oo_live')
+  await store.query(sql`
+    INSERT INTO tenants (id, name, retention_hours, new_keys_per_minute, live_key_cap) VALUES (${id}, ${id}, 48, 7, 9)`)
+  await newApiKey(id, secret)
+  return { id, secret }
+}
+const newApiKey = (tenantId: string, secret: string) =>
+  store.query(sql`
+    INSERT INTO api_keys (id, tenant_id, name, hash) VALUES (${newId('key')}, ${tenantId}, 'test', ${hashSecret(secret)})`)
+
+const revoke = (secret: string) =>
+  store.query(sql`UPDATE api_keys SET revoked_at = clock_timestamp() WHERE hash = ${hashSecret(secret)}`)
+const disable = (id: string) => store.query(sql`UPDATE tenants SET disabled_at = clock_timestamp() WHERE id = ${id}`)
+
+/** The cache looks at the clock once a millisecond: what is expected then is waited for. */
+const later = (ms: number) => advance('monotonic', ms)
+
+describe('a key', () => {
+  it('names its tenant and what that may do', async () => {
+    const { id, secret } = await newTenant()
+    expect(await authenticator.authenticate(secret)).toEqual({
+      id,
+      retentionHours: 48,
+      newKeysPerMinute: 7,
+      liveKeyCap: 9,
+    })
+  })
+
+  it('is one of many of its tenant', async () => {
+    const { id } = await newTenant()
+    const second = newSecret('oo_live')
+    await newApiKey(id, second)
+    expect(await authenticator.authenticate(second)).toMatchObject({ id })
+  })
+
+  it.each([
+    ['unknown', async () => newSecret('oo_live')],
+    ['empty', async () => ''],
+    [
+      'revoked',
+      async () => {
+        const { secret } = await newTenant()
+        await revoke(secret)
+        return secret
+      },
+    ],
+    [
+      'of a disabled tenant',
+      async () => {
+        const { id, secret } = await newTenant()
+        await disable(id)
+        return secret
+      },
+    ],
+  ])('that is %s is nobody’s', async (_, make) => {
+    expect(await authenticator.authenticate(await make())).toBeNull()
+  })
+
+  it('is asked for once by a burst, and remembered for a moment', async () => {
+    const { secret } = await newTenant()
+    await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(secret)))
+    await authenticator.authenticate(secret)
+    expect(asked).toBe(1)
+  })
+
+  it.each([
+    ['revoked', (tenant: { id: string; secret: string }) => revoke(tenant.secret)],
+    ['disabled with its tenant', (tenant: { id: string; secret: string }) => disable(tenant.id)],
+  ])('that is %s is dead well within five seconds, however often it is used', async (_, kill) => {
+    const tenant = await newTenant()
+    expect(await authenticator.authenticate(tenant.secret)).not.toBeNull()
+    later(2000)
+    expect(await authenticator.authenticate(tenant.secret)).not.toBeNull()
+    await kill(tenant)
+    later(2500)
+    await vi.waitFor(async () => expect(await authenticator.authenticate(tenant.secret)).toBeNull())
+  })
+
+  it('that was unknown a moment ago is known as soon as it exists', async () => {
+    const { id } = await newTenant()
+    const secret = newSecret('oo_live')
+    expect(await authenticator.authenticate(secret)).toBeNull()
+    await newApiKey(id, secret)
+    expect(await authenticator.authenticate(secret)).toMatchObject({ id })
+  })
+})
+
+describe('a store that is gone', () => {
+  it('makes nobody unknown: that can not be told', async () => {
+    const { secret } = await newTenant()
+    lost = true
+    await expect(authenticator.authenticate(secret)).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(authenticator.authenticate('unknown')).rejects.toBeInstanceOf(StoreUnavailable)
+    lost = false
+    expect(await authenticator.authenticate(secret)).not.toBeNull()
+  })
+
+  it('is not asked about a key that was seen a moment ago', async () => {
+    const { id, secret } = await newTenant()
+    await authenticator.authenticate(secret)
+    lost = true
+    expect(await authenticator.authenticate(secret)).toMatchObject({ id })
+    later(3100)
+    await vi.waitFor(() => expect(authenticator.authenticate(secret)).rejects.toBeInstanceOf(StoreUnavailable))
+  })
+})
+
+describe('a secret', () => {
+  it('is random, and equal only to itself', () => {
+    const [one, other] = [newSecret('oo_live'), newSecret('oo_live')]
+    expect(one).toMatch(/^oo_live_[0-9a-f]{40}$/)
+    expect(sameSecret(one, one)).toBe(true)
+    expect(sameSecret(one, other)).toBe(false)
+    expect(sameSecret(one, one.slice(0, -1))).toBe(false)
+    expect(sameSecret(one, '')).toBe(false)
+  })
+})

@@ -1,0 +1,49 @@
+// Three kinds of test, run one kind after the other so that none disturbs another's timing: those of single parts, those
+// of whole nodes, and the one that installs and builds a clean copy with every core there is.
+import { defineConfig } from 'vitest/config'
+
+const INTEGRATION = ['test/contract/**/*.test.ts', 'test/scenarios/**/*.test.ts']
+const STARTUP = ['test/scenarios/startup.test.ts']
+const BROWSER = ['test/browser/**']
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+export default defineConfig({
+  test: {
+    globalSetup: 'test/support/postgres.ts',
+    reporters: ['default', './scripts/test-summary.ts'],
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...INTEGRATION, ...BROWSER],
+          testTimeout: 10 * SECOND,
+          hookTimeout: 30 * SECOND,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: INTEGRATION,
+          exclude: STARTUP,
+          testTimeout: MINUTE,
+          hookTimeout: 2 * MINUTE,
+          // A file runs two nodes and their database: more files at once would measure the machine.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'startup',
+          include: STARTUP,
+          testTimeout: 10 * MINUTE,
+          hookTimeout: 10 * MINUTE,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
+  },
+})
