@@ -32,6 +32,8 @@ export async function begin(main) {
       else stopping.abort(reason)
     })
   whenOrphaned(() => process.emit('SIGTERM'))
+  // A reader that has gone (`npm start | head`) must not turn every line into an error that is itself printed.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
   try {
     requireNode()

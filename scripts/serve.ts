@@ -68,21 +68,24 @@ async function answerUntilStopped(server: NodeServer, context: ServeContext, dra
       return handle(request, response)
     }, app.getUpgradeHandler())
     const url = `http://localhost:${server.port}`
-    await untilRegistered(url)
+    await untilRegistered(url, stopping)
     limitMs = drainMs
     if (!stopping.aborted) await announce(url, say)
     await aborted(stopping)
   } finally {
     await server.drain(limitMs, hurrying)
     const stopped = Promise.allSettled([hooks()?.stop?.(), app.close()])
-    await Promise.race([stopped, aborted(hurrying).then(() => delay(HURRIED_STOP_MS))])
+    const hurried = aborted(hurrying).then(() => delay(HURRIED_STOP_MS))
+    // A worker that can't reach its database any more must not keep the process: past a lease it owns nothing.
+    await Promise.race([stopped, hurried, delay(drainMs)])
   }
 }
 
 // Next does not wait for instrumentation.ts (first tenant, admin, job worker) before it is prepared, nor does it report
-// that this failed. But its first answer waits, and tells.
-async function untilRegistered(url: string): Promise<void> {
-  const { status } = await fetch(`${url}/api/health`)
+// that this failed. But its first answer waits, and tells. Being asked to stop ends that wait: it may be one for a
+// database that is gone.
+async function untilRegistered(url: string, stopping: AbortSignal): Promise<void> {
+  const { status } = await fetch(`${url}/api/health`, { signal: stopping })
   if (status !== 200) throw new Error(`the node answers its own health check with ${status}; the reason is above.`)
 }
 

@@ -3,19 +3,28 @@
 
 const MAX_BODY_BYTES = 256 * 1024
 
+/**
+ * What is refused unread is read to its end all the same, and thrown away: a connection that is closed on somebody who
+ * is still sending takes the answer with it. Up to here; who sends more than this is not waiting for an answer.
+ */
+const MAX_DISCARDED_BYTES = 16 * 1024 * 1024
+
 export type ReadBody =
   | { ok: true; value: unknown }
   | { ok: false; code: 'unsupported_media_type' | 'body_too_large' | 'malformed_json' }
 
 export async function readJson(request: Request): Promise<ReadBody> {
   const mediaType = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
-  if (mediaType !== 'application/json') return { ok: false, code: 'unsupported_media_type' }
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) return { ok: false, code: 'body_too_large' }
-  const bytes = await readAtMost(request.body, MAX_BODY_BYTES)
-  if (!bytes) return { ok: false, code: 'body_too_large' }
+  if (mediaType !== 'application/json') {
+    await discardBody(request)
+    return { ok: false, code: 'unsupported_media_type' }
+  }
   try {
+    const bytes = await readAtMost(request.body, MAX_BODY_BYTES)
+    if (!bytes) return { ok: false, code: 'body_too_large' }
     return { ok: true, value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
   } catch {
+    // Also for a client that hung up in the middle: its broken connection is not the store's.
     return { ok: false, code: 'malformed_json' }
   }
 }
@@ -27,6 +36,11 @@ export async function readRaw(request: Request): Promise<string | null> {
   return bytes && new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
 
+export async function discardBody(request: Request): Promise<void> {
+  await readAtMost(request.body, 0).catch(() => {})
+}
+
+/** Null for more than that; what is beyond the limit is never kept. */
 async function readAtMost(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Buffer | null> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -34,12 +48,12 @@ async function readAtMost(body: ReadableStream<Uint8Array> | null, limit: number
   const reader = body.getReader()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return Buffer.concat(chunks)
+    if (done) return size > limit ? null : Buffer.concat(chunks)
     size += value.byteLength
-    if (size > limit) {
+    if (size <= limit) chunks.push(value)
+    else if (size > MAX_DISCARDED_BYTES) {
       await reader.cancel().catch(() => {})
       return null
     }
-    chunks.push(value)
   }
 }

@@ -12,7 +12,7 @@ import type { Labels } from '../metrics/names'
 import { type Services, services } from '../node/services'
 import type { Admission } from '../tenants/limits'
 import { bearerOf } from './bearer'
-import { readJson } from './body'
+import { discardBody, readJson } from './body'
 import { type Preferences, parsePrefer, preferenceApplied } from './prefer'
 import { problem } from './problem'
 import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
@@ -71,7 +71,10 @@ async function answer<Schema extends z.ZodType>(
   labels.endpoint = operation.endpoint
   const apiKey = bearerOf(request)
   const tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
-  if (!tenant) return { parts: problem('unauthenticated') }
+  if (!tenant) {
+    await discardBody(request)
+    return { parts: problem('unauthenticated') }
+  }
   labels.tenantId = tenant.id
 
   const read = await readJson(request)

@@ -32,8 +32,7 @@ export async function applyEvidence(
     const settled = await settleByEvidence(through.store, operation, evidence.recordId, through.observe)
     return settled ? 'settled' : 'kept'
   } catch (error) {
-    // Such as a refund that was taken for not executed, and its amount given to another one since: it is true and can't
-    // be booked. Nothing that the source could do by bringing it again would change that; people are told.
+    // Such as a charge that another record has booked already. Bringing it again would change nothing: people are told.
     if (!isIntegrityViolation(error)) throw error
     await openUnbookable(through.store, evidence, error)
     return 'kept'

@@ -1,7 +1,8 @@
 // The sweeper: what nobody works on any more is moved on, or given to somebody. Leases that are over go by their
-// recovery point; accepted requests past their time end with a stored 408; accepted requests whose job was lost with
-// its worker get a new one. It never calls the provider.
+// recovery point; what somebody was told of and did not settle is settled; accepted requests past their time end with
+// a stored 408; accepted requests whose job was lost with its worker get a new one. It never calls the provider.
 import sql, { type Sql } from 'sql-template-tag'
+import { isIntegrityViolation } from '../db/sqlstate'
 import { abandon } from '../idempotency/abandon'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
@@ -28,6 +29,9 @@ const orphaned = (leaseMs: number): Sql => sql`
     SELECT 1 FROM graphile_worker.jobs j WHERE j.key = r.id
       AND (j.locked_at IS NULL OR j.locked_at > clock_timestamp() - ${leaseMs}::float8 * interval '1 ms'))`
 
+/** Told of the effect, and whoever was told did not live to settle with it. */
+const TOLD: Sql = sql`r.state IN ('failed_retryable', 'unknown') AND r.effect_evidence`
+
 export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyOperation>): Daemon {
   const orphans = orphaned(boundary.leaseMs)
   return {
@@ -35,11 +39,13 @@ export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyO
     async *batches({ dryRun }) {
       if (dryRun) {
         yield* found(boundary, 'leasesOver', LEASE_IS_OVER)
+        yield* found(boundary, 'settledByEvidence', TOLD)
         yield* found(boundary, 'abandoned', ABANDONED)
         yield* found(boundary, 'requeued', orphans)
         return
       }
       yield* sweepExpiredLeases(boundary, operations)
+      yield* settleTold(boundary, operations)
       yield* abandonUntaken(boundary, operations)
       yield* requeueOrphans(boundary, orphans)
     },
@@ -72,6 +78,30 @@ async function* sweepExpiredLeases(
     if (moved.length > 0) yield { counts, ids: moved.map(({ id }) => id) }
     if (moved.length < BATCH) return
   }
+}
+
+async function* settleTold(boundary: Boundary, operations: ReadonlyMap<string, AnyOperation>): AsyncIterable<Batch> {
+  let after = ''
+  for (;;) {
+    const rows = await boundary.store.query<{ id: string; endpoint: string }>(sql`
+      SELECT r.id, r.endpoint FROM idempotency_records r WHERE ${TOLD} AND r.id > ${after}
+      ORDER BY r.id LIMIT ${BATCH}::int`)
+    const ids: string[] = []
+    for (const { id, endpoint } of rows) {
+      const operation = operations.get(endpoint)
+      const settled = operation && settleByEvidence(boundary.store, operation, id, boundary.observe)
+      // What can't be booked was shown to people when it was learned; it must not keep the rest waiting.
+      if (await settled?.catch(unlessUnbookable)) ids.push(id)
+    }
+    if (ids.length > 0) yield { counts: { settledByEvidence: ids.length }, ids }
+    if (rows.length < BATCH) return
+    after = rows.at(-1)!.id
+  }
+}
+
+function unlessUnbookable(error: unknown): false {
+  if (isIntegrityViolation(error)) return false
+  throw error
 }
 
 async function* abandonUntaken(

@@ -31,7 +31,7 @@ type Row = Record<State, number> & {
 
 const exactly = (condition: Sql): Sql => sql`(SELECT count(*) FROM idempotency_records WHERE ${condition})::float8`
 const upToLimit = (condition: Sql): Sql =>
-  sql`(SELECT count(*) FROM (SELECT FROM idempotency_records WHERE ${condition} LIMIT ${EXACT_UP_TO}::int) some)::float8`
+  sql`(SELECT count(*) FROM (SELECT FROM idempotency_records WHERE ${condition} LIMIT ${EXACT_UP_TO}::int) few)::float8`
 const statisticsOf = (index: string): Sql =>
   sql`(SELECT reltuples FROM pg_class WHERE oid = to_regclass(${index}))::float8`
 

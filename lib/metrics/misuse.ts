@@ -9,8 +9,8 @@ import { log } from '../log'
 
 export const MAX_ROWS_A_MINUTE = 100
 const MAX_PATHS = 50
-/** Another node took the row that we were about to write: so often in a row, it is hammered everywhere. */
-const MAX_TRIES = 5
+/** Another node took the row that we were about to write. Each time one of us gets it, so this is plenty. */
+const MAX_TRIES = 20
 /** A key that is full is not asked about again for so long: hammering it costs the store a statement a second. */
 const FULL_FOR_MS = 1000
 const MAX_REMEMBERED = 10_000

@@ -1,6 +1,7 @@
 // The sandbox reports its entries over HTTP, as a provider out there would: each until it was taken in with a 2xx,
 // signed, from whichever worker node is free. A node that stops leaves the rest to the others.
 
+import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { log } from '../log'
@@ -66,19 +67,26 @@ async function isTakenIn(webhooks: SandboxWebhooks, report: DueReport, signal?: 
   const limit = AbortSignal.timeout(DELIVERY_LIMIT_MS)
   try {
     const signature = signPayload(body, await webhooks.secret(), Math.floor(report.takenAt.getTime() / 1000))
-    const response = await fetch(webhooks.url(), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', [SANDBOX_SIGNATURE_HEADER]: signature },
-      body,
-      redirect: 'manual',
-      cache: 'no-store',
-      signal: signal ? AbortSignal.any([signal, limit]) : limit,
-    })
-    await response.body?.cancel()
-    if (!response.ok) log().warn({ event: report.id, status: response.status }, 'a sandbox webhook was not taken in')
-    return response.ok
+    const headers = { 'content-type': 'application/json', [SANDBOX_SIGNATURE_HEADER]: signature }
+    const status = await post(webhooks.url(), headers, body, signal ? AbortSignal.any([signal, limit]) : limit)
+    const takenIn = status >= 200 && status < 300
+    if (!takenIn) log().warn({ event: report.id, status }, 'a sandbox webhook was not taken in')
+    return takenIn
   } catch (error) {
     if (!signal?.aborted) log().warn({ err: error, event: report.id }, 'a sandbox webhook could not be delivered')
     return false
   }
+}
+
+/** Not `fetch`: it refuses some ports that a node may well be given, and Next puts its own in its place. */
+function post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url, { method: 'POST', headers, signal, agent: false }, (response) => {
+      response.on('error', reject)
+      response.on('end', () => resolve(response.statusCode ?? 0))
+      response.resume()
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
 }

@@ -84,7 +84,7 @@ async function detailsOf(store: Store, ids: readonly string[]): Promise<Missing[
         WHERE c.order_id = l.order_id AND c.kind = 'charge' AND c.status = 'succeeded') END AS "chargeRef"
     FROM ledger_entries l
     JOIN orders o ON o.id = l.order_id
-    LEFT JOIN refunds f ON l.kind = 'refund' AND f.record_id = l.record_id
+    LEFT JOIN refunds f ON l.kind = 'refund' AND f.order_id = l.order_id AND f.provider_ref = l.provider_ref
     WHERE l.id = ANY(${ids}::text[])`)
 }
 

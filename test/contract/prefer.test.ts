@@ -18,7 +18,7 @@ import { openSite, type Site } from '../support/site'
 
 let site: Site
 beforeAll(async () => {
-  site = await openSite({ GATEWAY_TIMEOUT_MS: '2000', LEASE_SECONDS: '5' })
+  site = await openSite({ GATEWAY_TIMEOUT_MS: '3000', LEASE_SECONDS: '7' })
 })
 afterAll(() => site?.close())
 
@@ -56,7 +56,7 @@ describe.concurrent('wait=N', () => {
   })
 
   test('a duplicate that is not answered in time gets 409 then', async () => {
-    const { key, body, answer } = await running('pm_slow_1900')
+    const { key, body, answer } = await running('pm_slow_2500')
     const [duplicate, ms] = await timed(site.client.order(key, body, { prefer: 'wait=1' }))
     expectProblem(duplicate, 409, 'idempotency_key_in_progress', 'later')
     expect(duplicate.headers['preference-applied']).toBe('wait=1')
@@ -65,7 +65,7 @@ describe.concurrent('wait=N', () => {
   })
 
   test('0 waits for nothing', async () => {
-    const { key, body, answer } = await running('pm_slow_1500')
+    const { key, body, answer } = await running('pm_slow_2500')
     const [duplicate, ms] = await timed(site.client.order(key, body, { prefer: 'wait=0' }))
     expectProblem(duplicate, 409, 'idempotency_key_in_progress', 'later')
     expect(ms).toBeLessThan(1000)
@@ -202,7 +202,7 @@ describe.concurrent('respond-async', () => {
   })
 
   test('while it runs every duplicate gets the 202, whatever it prefers; another request gets 422', async () => {
-    const { key, body } = await running('pm_slow_1900', { prefer: 'respond-async' })
+    const { key, body } = await running('pm_slow_2500', { prefer: 'respond-async' })
     const plain = await site.client.order(key, body)
     expectAccepted(plain, key)
     expect(plain.headers['preference-applied']).toBeUndefined()
@@ -217,7 +217,7 @@ describe.concurrent('respond-async', () => {
   })
 
   test('with wait=N a duplicate waits first: for the answer, or for the 202', async () => {
-    const { key, body } = await running('pm_slow_1900', { prefer: 'respond-async' })
+    const { key, body } = await running('pm_slow_2500', { prefer: 'respond-async' })
     const [short, ms] = await timed(site.client.order(key, body, { prefer: 'wait=1' }))
     expectAccepted(short, key)
     expect(ms).toBeGreaterThanOrEqual(950)

@@ -226,3 +226,16 @@ describe('a refund', () => {
     expect((await site.client.record(key, 'POST /api/orders/{id}/refunds')).status).toBe(404)
   })
 })
+
+test.each([
+  ['a stranger', 401, { authorization: 'Bearer nobody' }],
+  ['another media type', 415, { 'content-type': 'text/plain' }],
+  ['too much', 413, {}],
+])(
+  'who is refused while still sending gets the answer, and not a broken connection: %s',
+  async (_title, status, headers) => {
+    const body = ofSize(8 * 1024 * 1024)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => site.client.order(freshKey(), body, headers)))
+    expect(answers.map((answer) => answer.status)).toEqual(Array(5).fill(status))
+  },
+)

@@ -177,6 +177,16 @@ describe('a late owner of a record that is failed_retryable', () => {
     expect(gateway.lookUps).toEqual([])
   })
 
+  it.each([
+    ['refused', refused],
+    ['timed out', timedOut],
+  ])('changes nothing where it learned nothing; its client is the next request: %s', async (_, outcome) => {
+    const late = await lateOwner(outcome())
+    expect(toldBy(await late.comesBack())).toBe('201')
+    expect(await events()).toEqual(['reserved', 'lease_over', 'released', 'claimed', 'settled'])
+    expect(await evidence()).toEqual([])
+  })
+
   it('keeps its decline, which moves nothing; its client is the next request and runs it', async () => {
     const late = await lateOwner(declined(ref('no')))
     expect(toldBy(await late.comesBack())).toBe('201')
@@ -456,6 +466,17 @@ describe('a late owner of a record that is final', () => {
     expect(toldBy(await first.comesBack())).toBe('201 replayed')
     expect(await evidence()).toHaveLength(1)
     expect(await discrepancies()).toEqual([])
+  })
+
+  it.each([
+    ['refused', refused],
+    ['timed out', timedOut],
+  ])('changes nothing where it learned nothing: %s', async (_, outcome) => {
+    const first = await lateOwner(outcome())
+    expect(toldBy(await place())).toBe('201')
+    const before = await bench.recordOf(key)
+    expect(toldBy(await first.comesBack())).toBe('201 replayed')
+    expect(await bench.recordOf(key)).toEqual(before)
   })
 
   it('opens one discrepancy for one charge, whoever tells of it and how often', async () => {

@@ -197,6 +197,17 @@ describe('a lease that ran out before the phase that may call', () => {
     ])
   })
 
+  it('may run out again: the third attempt resumes where the second was, and nothing is done twice', async () => {
+    await dieAt('assigning_seat 1')
+    await bench.endLease(key)
+    await dieAt('assigning_seat 2')
+    expect(await bench.recordOf(key)).toMatchObject({ attempt: 2, recovery_point: 'assigning_seat', external: false })
+    await bench.endLease(key)
+    expect(toldBy(await book())).toBe('201')
+    expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 3', 'booked 3'])
+    expect(trip.script.ran.filter((step) => step.startsWith('booking'))).toEqual(['booking 3'])
+  })
+
   it('is failed_retryable with all of its retention ahead, and nothing to look up', async () => {
     await dieAt('taking_stock 1')
     await bench.db.query(

@@ -1,5 +1,6 @@
 // A duplicate that waits learns of the end by notification, from any node, and asks nothing meanwhile.
 import pg from 'pg'
+import type { Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { openStore } from '../../lib/db/store'
@@ -11,6 +12,7 @@ import {
   answerOf,
   type Bench,
   barrier,
+  before,
   charged,
   declined,
   newKey,
@@ -27,7 +29,7 @@ import {
 
 const LONG = 30_000
 /** Nothing here takes this long unless somebody waits for the wrong thing. */
-const SOON = 5000
+const SOON = 8000
 
 let bench: Bench
 beforeAll(async () => {
@@ -57,6 +59,8 @@ async function ownerInCall(outcome: () => CallOutcome, asking = {}) {
   await call.reached
   return { owner, providerAnswers: call.open }
 }
+
+const asksToBeTold = (statement: Sql) => statement.sql.includes('SET awaited')
 
 const untilAwaited = () =>
   vi.waitFor(async () => expect(await bench.recordOf(key)).toMatchObject({ awaited: true }), { interval: 5 })
@@ -143,7 +147,7 @@ describe('a duplicate that waits', () => {
   })
 
   it('waits for a dead owner no longer than its lease, and learns what that means', async () => {
-    const { owner, providerAnswers } = await ownerInCall(charged, { boundary: bench.otherNode({ leaseMs: 1500 }) })
+    const { owner, providerAnswers } = await ownerInCall(charged, { boundary: bench.otherNode({ leaseMs: 3000 }) })
     expect(toldBy(await within(SOON, place({ waitMs: LONG })))).toBe('unknown')
     expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', last_error_code: 'lease_over' })
     expect(gateway.calls).toHaveLength(1)
@@ -167,7 +171,7 @@ describe('a duplicate that waits', () => {
     const client = new AbortController()
     const store = tampered(bench.store, async (send, statement) => {
       const rows = await send()
-      if (statement.sql.includes('SET awaited')) client.abort()
+      if (asksToBeTold(statement)) client.abort()
       return rows
     })
     const waiting = place({ waitMs: LONG, signal: client.signal, boundary: { ...bench.boundary, store } })
@@ -181,14 +185,16 @@ describe('a duplicate that waits', () => {
     const { id } = await bench.recordOf(key)
     const transaction = await bench.transaction()
     const settlement = { answer: { status: 201, headers: {}, body: '"rival"' }, effects: [], effectRef: null }
-    await settle(storeOn(transaction), {
-      recordId: id,
-      attempt: 1,
-      from: ['in_progress'],
-      settlement,
-      event: { event: 'settled', by: 'test' },
-    })
-    const waiting = place({ waitMs: LONG })
+    const store = before(bench.store, asksToBeTold, () =>
+      settle(storeOn(transaction), {
+        recordId: id,
+        attempt: 1,
+        from: ['in_progress'],
+        settlement,
+        event: { event: 'settled', by: 'test' },
+      }),
+    )
+    const waiting = place({ waitMs: LONG, boundary: { ...bench.boundary, store } })
     await bench.untilBlocked(1)
     await transaction.query('COMMIT')
     transaction.release()
@@ -337,7 +343,7 @@ describe('the listening connection', () => {
   it('is no reason to wait where the store can not be asked', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const store = tampered(bench.store, (send, statement) => {
-      if (statement.sql.includes('SET awaited')) throw new StoreUnavailable(null)
+      if (asksToBeTold(statement)) throw new StoreUnavailable(null)
       return send()
     })
     await expect(place({ waitMs: LONG, boundary: { ...bench.boundary, store } })).rejects.toBeInstanceOf(

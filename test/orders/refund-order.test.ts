@@ -10,8 +10,10 @@ import {
   answerOf,
   type Bench,
   barrier,
+  before,
   charged,
   declined,
+  isSettle,
   newKey,
   openBench,
   orderOf,
@@ -340,23 +342,41 @@ describe('what a refund holds', () => {
     expect(gateway.calls.map(({ amountCents }) => amountCents)).toEqual([400, 600, 600])
   })
 
+  it('keeps it also where less is left since: all that is left now is not what was asked for then', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const gateway = scriptedGateway()
+    gateway.nextCall(refused)
+    const key = newKey()
+    await bench.refund(gateway, orderId, {}, { key })
+    await bench.refund(gateway, orderId, { amountCents: 300 })
+    expect(codeOf(await bench.refund(gateway, orderId, {}, { key }))).toBe('refund_exceeds_order')
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 300, held: 0 })
+  })
+
   it('is held from its acceptance on, and not twice', async () => {
     const { migrateJobs } = await import('../../lib/jobs/worker')
     const { runAcceptedJob } = await import('../../lib/jobs/run-accepted')
     await migrateJobs(bench.url)
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
-    gateway.nextCall(refused)
     const key = newKey()
-    expect(toldBy(await bench.refund(gateway, orderId, {}, { key, ...accepted }))).toBe('accepted')
-    expect(await orderNow(orderId)).toMatchObject({ held: 1000 })
+    const call = barrier()
+    gateway.nextCall(async () => {
+      await call.pass()
+      return charged()
+    })
+    const request = { amountCents: 400 }
+    expect(toldBy(await bench.refund(gateway, orderId, request, { key, ...accepted }))).toBe('accepted')
+    expect(await orderNow(orderId)).toMatchObject({ held: 400 })
     const operation = bench.refundOrder(gateway)
     const work = async () =>
       runAcceptedJob(bench.boundary, new Map([[operation.endpoint, operation]]), (await bench.recordOf(key)).id)
-    await work()
-    expect(await orderNow(orderId)).toMatchObject({ held: 0 })
-    await work()
-    expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
+    const working = work()
+    await call.reached
+    expect(await orderNow(orderId)).toMatchObject({ held: 400 })
+    call.open()
+    await working
+    expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 400, held: 0 })
   })
 })
 
@@ -373,7 +393,7 @@ describe('a refund that turns up late', () => {
     return {
       orderId,
       key,
-      retry: () => bench.refund(gateway, orderId, { amountCents }, { key }),
+      retry: (asking = {}) => bench.refund(gateway, orderId, { amountCents }, { key, ...asking }),
       provenNotExecuted: (store: Parameters<typeof release>[0] = bench.store) =>
         release(store, {
           recordId,
@@ -420,8 +440,8 @@ describe('a refund that turns up late', () => {
     other.nextCall(timedOut)
     await bench.refund(other, orderId, { amountCents: 400 })
     const reconciler = await bench.transaction()
-    await provenNotExecuted(storeOn(reconciler))
-    const retrying = retry()
+    const store = before(bench.store, isSettle, () => provenNotExecuted(storeOn(reconciler)))
+    const retrying = retry({ boundary: { ...bench.boundary, store } })
     await bench.untilBlocked(1)
     await reconciler.query('COMMIT')
     reconciler.release()

@@ -195,7 +195,7 @@ test('accepted before it went away: all of it is done, or known to be unknown, o
     const done = await until(
       () => client.order(key, body),
       (answer) => answer.status === 201 || answer.bytes.includes('idempotency_outcome_unknown'),
-      15_000,
+      25_000,
     )
     if (done.status === 201) expect(await countCharges(client.url, body.customerId)).toBe(1)
     else expect(await countCharges(client.url, body.customerId)).toBeLessThanOrEqual(1)

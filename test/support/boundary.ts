@@ -103,6 +103,18 @@ export function tampered(
   }
 }
 
+/** Before the first statement of a kind is sent, the test does something; the statement waits for that. */
+export function before(store: Store, which: (statement: Sql) => boolean, first: () => Promise<unknown>): Store {
+  let done: Promise<unknown> | null = null
+  return tampered(store, async (send, statement) => {
+    if (which(statement)) {
+      done ??= first()
+      await done
+    }
+    return send()
+  })
+}
+
 /** Statements of the library inside a transaction of the test's. */
 export const storeOn = (client: pg.PoolClient): Pick<Store, 'query'> => ({
   query: async (statement) => (await client.query(statement)).rows,

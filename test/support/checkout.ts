@@ -2,13 +2,14 @@
 // folder is mode 0700, as `mktemp -d` makes it.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { guard } from './postgres'
 
 const root = path.resolve(import.meta.dirname, '..', '..')
+const MADE = new Set(['node_modules', '.next', '.data', '.git', path.join('lib', 'db', 'generated')])
 const URL_LINE = /http:\/\/localhost:\d+/
 
 export interface Start {
@@ -21,6 +22,17 @@ export interface Start {
   signalNpm(signal: NodeJS.Signals): Promise<void>
 }
 
+// Git knows best what belongs to a clone. Where the tests run from an unpacked archive, it is all that was not made here.
+function sources(): string[] {
+  try {
+    const args = ['ls-files', '-co', '--exclude-standard', '-z']
+    const listed = execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }).split('\0')
+    return listed.filter((name) => name && existsSync(path.join(root, name)))
+  } catch {
+    return readdirSync(root).filter((name) => !MADE.has(name))
+  }
+}
+
 export class Checkout {
   private readonly started: ChildProcess[] = []
   private constructor(
@@ -30,9 +42,11 @@ export class Checkout {
 
   static async copy(): Promise<Checkout> {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'onceover-clone-'))
-    const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' })
-    for (const name of listed.split('\0'))
-      if (name && existsSync(path.join(root, name))) await cp(path.join(root, name), path.join(folder, name))
+    for (const name of sources())
+      await cp(path.join(root, name), path.join(folder, name), {
+        recursive: true,
+        filter: (file) => !MADE.has(path.relative(root, file)),
+      })
     return new Checkout(folder, guard(path.join(folder, '.data')))
   }
 

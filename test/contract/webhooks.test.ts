@@ -1,0 +1,386 @@
+// Webhooks over HTTP, against real nodes: what is taken in, what is refused, and that a record is found out about by a
+// webhook alone. The sweeper, the reconciler and the rest are switched off on all of them.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { signPayload } from '../../lib/payments/webhook-signature'
+import {
+  type Answer,
+  charges,
+  countCharges,
+  createClient,
+  freshKey,
+  type OrderView,
+  orderBody,
+  REFUNDS,
+  type RecordView,
+  SECRETS,
+  send,
+  until,
+} from '../support/client'
+import { startNode } from '../support/node'
+import { expectProblem } from '../support/problem'
+import { openSite, SHORT_TIMES, type Site } from '../support/site'
+import { runSql } from '../support/tenant'
+
+const SECRET = 'the webhook secret of these tests'
+const nowSeconds = () => Math.floor(Date.now() / 1000)
+
+interface Sending {
+  secret?: string
+  at?: number
+  signature?: string | null
+  path?: string
+  header?: string
+}
+
+/** A body as it is, signed as told. */
+function post(site: { url: string }, body: string, sending: Sending = {}): Promise<Answer> {
+  const { secret = SECRET, at = nowSeconds(), path = '/api/webhooks/sandbox', header = 'sandbox-signature' } = sending
+  const signature = sending.signature === undefined ? signPayload(body, secret, at) : sending.signature
+  return send(new URL(path, site.url), {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', ...(signature === null ? {} : { [header]: signature }) },
+  })
+}
+
+interface Row {
+  id: string
+  state: string
+  version: number
+}
+const rowOf = async (site: Site, key: string): Promise<Row> => {
+  const [row] = await runSql<Row>(
+    site.databaseUrl,
+    'SELECT id, state, version FROM idempotency_records WHERE key = $1',
+    [key],
+  )
+  return row!
+}
+
+const eventOf = (recordId: string, ref: string, changes: Record<string, unknown> = {}, data = {}) => ({
+  id: `evt_${randomUUID()}`,
+  type: 'charge.succeeded',
+  createdAt: new Date().toISOString(),
+  data: {
+    ref,
+    providerKey: `onceover-${recordId}`,
+    kind: 'charge',
+    status: 'succeeded',
+    amountCents: 2500,
+    currency: 'USD',
+    orderId: 'ord_1',
+    customerId: 'cus_1',
+    ...data,
+  },
+  ...changes,
+})
+
+describe('a webhook of the sandbox', () => {
+  let site: Site
+  beforeAll(async () => {
+    site = await openSite({ SANDBOX_WEBHOOK_SECRET: SECRET })
+  })
+  afterAll(() => site?.close())
+
+  /** Charged, and the answer never came; with the event that would tell of it. */
+  async function unknownOrder() {
+    const key = freshKey()
+    const order = orderBody({ paymentMethod: 'pm_timeout_charged' })
+    expectProblem(await site.client.order(key, order), 504, 'payment_outcome_unknown', 'later')
+    const [charge] = await charges(site.url, order.customerId)
+    const { id } = await rowOf(site, key)
+    return { key, order, id, ref: charge!.ref, event: JSON.stringify(eventOf(id, charge!.ref)) }
+  }
+
+  test('completes a record whose outcome is unknown; the client gets the 201 that it should have had', async () => {
+    const { key, order, event, ref } = await unknownOrder()
+    const answer = await post(site, event)
+    expect(answer.status).toBe(200)
+    expect(answer.json()).toEqual({ received: true })
+    const again = await site.client.order(key, order)
+    expect(again.status).toBe(201)
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect(again.json<OrderView>()).toMatchObject({ status: 'paid', payment: { providerRef: ref } })
+    expect(await countCharges(site.url, order.customerId)).toBe(1)
+  })
+
+  test('counts once: the same event again is a 200 that does nothing', async () => {
+    const { key, event } = await unknownOrder()
+    await post(site, event)
+    const before = await rowOf(site, key)
+    expect((await post(site, event)).status).toBe(200)
+    expect(await rowOf(site, key)).toEqual(before)
+  })
+
+  test('counts once when it comes twenty times at once', async () => {
+    const { key, id, event } = await unknownOrder()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(site, event)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect((await rowOf(site, key)).state).toBe('completed')
+    expect(await runSql(site.databaseUrl, 'SELECT 1 FROM evidence WHERE record_id = $1', [id])).toHaveLength(1)
+  })
+
+  describe('is refused and changes nothing', () => {
+    let order: Awaited<ReturnType<typeof unknownOrder>>
+    beforeAll(async () => {
+      order = await unknownOrder()
+    })
+
+    test.each<[string, (event: string) => Sending & { body?: string }]>([
+      ['without a signature', () => ({ signature: null })],
+      ['with an empty one', () => ({ signature: '' })],
+      ['with something else in its place', () => ({ signature: 'Bearer oo_demo' })],
+      ['signed with another secret', () => ({ secret: 'another secret' })],
+      [
+        'changed on its way',
+        (event) => ({ body: event.replace('2500', '2501'), signature: signPayload(event, SECRET, nowSeconds()) }),
+      ],
+      ['signed more than five minutes ago', () => ({ at: nowSeconds() - 310 })],
+      ['signed for later', () => ({ at: nowSeconds() + 310 })],
+    ])('%s', async (_, how) => {
+      const { body = order.event, ...sending } = how(order.event)
+      expectProblem(await post(site, body, sending), 400, 'invalid_signature', 'none')
+      expect((await rowOf(site, order.key)).state).toBe('unknown')
+    })
+
+    test('not JSON, or not an event, although it is signed', async () => {
+      expectProblem(await post(site, '{'), 400, 'invalid_request', 'none')
+      const broken = JSON.stringify(eventOf(order.id, order.ref, {}, { amountCents: 'much' }))
+      expect(expectProblem(await post(site, broken), 400, 'invalid_request', 'none').issues).toMatchObject([
+        { path: 'data.amountCents' },
+      ])
+      const contradicting = JSON.stringify(eventOf(order.id, order.ref, { type: 'charge.failed' }))
+      expectProblem(await post(site, contradicting), 400, 'invalid_request', 'none')
+      expect((await rowOf(site, order.key)).state).toBe('unknown')
+    })
+
+    test('larger than 256 KiB', async () => {
+      const large = JSON.stringify(eventOf(order.id, order.ref, { note: 'x'.repeat(256 * 1024) }))
+      expectProblem(await post(site, large), 413, 'body_too_large', 'none')
+    })
+
+    test('but not when it is four minutes old', async () => {
+      expect((await post(site, order.event, { at: nowSeconds() - 240 })).status).toBe(200)
+      expect((await rowOf(site, order.key)).state).toBe('completed')
+    })
+  })
+
+  test('before the first request has ended waits for it, and changes nothing for its client', async () => {
+    const key = freshKey()
+    const order = orderBody({ paymentMethod: 'pm_slow_700' })
+    const first = site.client.order(key, order)
+    const [charge] = await until(
+      () => charges(site.url, order.customerId),
+      (booked) => booked.length === 1,
+    )
+    const { id, state } = await rowOf(site, key)
+    expect(state).toBe('in_progress')
+    expect((await post(site, JSON.stringify(eventOf(id, charge!.ref)))).status).toBe(200)
+    const answer = await first
+    expect(answer.status).toBe(201)
+    expect(answer.headers['idempotent-replayed']).toBeUndefined()
+    expect(answer.json<OrderView>().payment?.providerRef).toBe(charge!.ref)
+    expect(await runSql(site.databaseUrl, 'SELECT 1 FROM discrepancies WHERE record_id = $1', [id])).toEqual([])
+  })
+
+  test('after it has ended agrees; one that contradicts it opens a discrepancy and changes no answer', async () => {
+    const key = freshKey()
+    const order = orderBody()
+    const first = await site.client.order(key, order)
+    const { id } = await rowOf(site, key)
+    const found = () =>
+      runSql<{ kind: string }>(site.databaseUrl, 'SELECT kind FROM discrepancies WHERE record_id = $1', [id])
+    const { providerRef } = first.json<OrderView>().payment!
+    expect((await post(site, JSON.stringify(eventOf(id, providerRef)))).status).toBe(200)
+    expect(await found()).toEqual([])
+    expect((await post(site, JSON.stringify(eventOf(id, 'sbx_ch_another')))).status).toBe(200)
+    expect(await found()).toEqual([{ kind: 'contradicting_evidence' }])
+    expect((await site.client.order(key, order)).bytes).toEqual(first.bytes)
+  })
+
+  test('about what we don’t know, or don’t understand, is taken in', async () => {
+    const unknownObjects = [
+      eventOf('idem_01k0000000000000000000000', 'ch_1'),
+      eventOf('idem_01k00000000000000000000000', 'ch_2'),
+      eventOf('x', 'ch_3', {}, { providerKey: 'somebody-else-s-key' }),
+      { id: 'evt_later', type: 'dispute.opened', data: { anything: true } },
+    ]
+    for (const event of unknownObjects) expect((await post(site, JSON.stringify(event))).status).toBe(200)
+  })
+
+  test('of another gateway is not at home here', async () => {
+    expectProblem(
+      await post(site, '{}', { path: '/api/webhooks/stripe', header: 'stripe-signature' }),
+      404,
+      'not_found',
+      'none',
+    )
+  })
+
+  test('that can’t be stored is asked for again, and counts when it comes again', async () => {
+    const { key, event } = await unknownOrder()
+    const { pathname } = new URL(site.databaseUrl)
+    const allow = (connections: boolean) =>
+      runSql(inject('postgresUrl'), `ALTER DATABASE ${pathname.slice(1)} ALLOW_CONNECTIONS ${connections}`)
+    await allow(false)
+    try {
+      await runSql(inject('postgresUrl'), 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+        pathname.slice(1),
+      ])
+      expectProblem(await post(site, event), 503, 'idempotency_store_unavailable', 'later')
+    } finally {
+      await allow(true)
+    }
+    await until(
+      () => post(site, event),
+      ({ status }) => status === 200,
+    )
+    expect((await rowOf(site, key)).state).toBe('completed')
+  })
+})
+
+describe('the sandbox, told to report', () => {
+  let site: Site
+  let second: Awaited<ReturnType<typeof startNode>>
+  /** After the client was told that nobody knows. */
+  const DELAY_MS = 1500
+  beforeAll(async () => {
+    const env = { SANDBOX_WEBHOOK_DELAY_MS: String(DELAY_MS), SANDBOX_IDEMPOTENT: 'false' }
+    site = await openSite(env)
+    second = await startNode({ databaseUrl: site.databaseUrl, env: { ...SECRETS, ...SHORT_TIMES, ...env } })
+  })
+  afterAll(async () => {
+    await second?.stop()
+    await site?.close()
+  })
+
+  const becomes = (key: string, state: string, endpoint?: string) =>
+    until(
+      async () => (await site.client.record(key, endpoint)).json<RecordView>(),
+      (record) => record.state === state,
+    )
+
+  test('finds out by itself what became of a charge whose answer never came', async () => {
+    const key = freshKey()
+    const order = orderBody({ paymentMethod: 'pm_timeout_charged' })
+    expectProblem(await site.client.order(key, order), 504, 'payment_outcome_unknown', 'later')
+    await becomes(key, 'completed')
+    const again = await createClient(second.url).order(key, order)
+    expect(again.status).toBe(201)
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect(await countCharges(site.url, order.customerId)).toBe(1)
+  })
+
+  test('reports a charge that arrives late, when it has arrived', async () => {
+    const key = freshKey()
+    const order = orderBody({ paymentMethod: 'pm_late_1500_once' })
+    expectProblem(await site.client.order(key, order), 504, 'payment_outcome_unknown', 'later')
+    await becomes(key, 'completed')
+    expect((await site.client.order(key, order)).status).toBe(201)
+    expect(await countCharges(site.url, order.customerId)).toBe(1)
+  })
+
+  test('reports refunds as well', async () => {
+    const order = (await site.client.order(freshKey(), orderBody())).json<OrderView>()
+    const key = freshKey()
+    const refund = { amountCents: 1000, reason: 'sandbox:timeout_charged' }
+    expectProblem(await site.client.refund(order.id, key, refund), 504, 'payment_outcome_unknown', 'later')
+    await becomes(key, 'completed', REFUNDS)
+    expect((await site.client.refund(order.id, key, refund)).status).toBe(201)
+    expect((await site.client.get(`/api/orders/${order.id}`)).json<OrderView>()).toMatchObject({ refundedCents: 1000 })
+  })
+
+  test('reports each entry once, whichever node delivers it, and nothing contradicts anything', async () => {
+    const orders = await Promise.all(
+      [site.client, createClient(second.url)].flatMap((client) =>
+        ['pm_ok', 'pm_declined', 'pm_error_once'].map((paymentMethod) =>
+          client.order(freshKey(), orderBody({ paymentMethod })),
+        ),
+      ),
+    )
+    expect(orders.map(({ status }) => status).sort()).toEqual([201, 201, 402, 402, 504, 504])
+    interface Counts {
+      undelivered: number
+      events: number
+      entries: number
+      evidence: number
+    }
+    const counts = async () => {
+      const [row] = await runSql<Counts>(
+        site.databaseUrl,
+        `SELECT (SELECT count(*) FROM sandbox.events WHERE delivered_at IS NULL)::int AS undelivered,
+          (SELECT count(*) FROM sandbox.events)::int AS events, (SELECT count(*) FROM sandbox.charges)::int AS entries,
+          (SELECT count(*) FROM evidence WHERE source = 'webhook')::int AS evidence`,
+      )
+      return row!
+    }
+    const { events, entries, evidence } = await until(counts, ({ undelivered }) => undelivered === 0)
+    expect(events).toBe(entries)
+    expect(evidence).toBe(events)
+    expect(await runSql(site.databaseUrl, 'SELECT kind FROM discrepancies')).toEqual([])
+    expect(await runSql(site.databaseUrl, `SELECT id FROM idempotency_records WHERE state <> 'completed'`)).toEqual([])
+  })
+})
+
+describe('a webhook of Stripe', () => {
+  let site: Site
+  beforeAll(async () => {
+    site = await openSite({
+      GATEWAY: 'stripe',
+      STRIPE_SECRET_KEY: 'sk_test_none',
+      STRIPE_WEBHOOK_SECRET: SECRET,
+      // nobody is there
+      STRIPE_API_URL: 'http://127.0.0.1:1',
+    })
+  })
+  afterAll(() => site?.close())
+
+  const stripe = { path: '/api/webhooks/stripe', header: 'stripe-signature' }
+  const intentEvent = (recordId: string, id = `evt_${randomUUID()}`) =>
+    JSON.stringify({
+      id,
+      object: 'event',
+      type: 'payment_intent.succeeded',
+      data: {
+        object: {
+          id: `pi_${recordId}`,
+          object: 'payment_intent',
+          status: 'succeeded',
+          amount: 2500,
+          currency: 'usd',
+          metadata: { onceover_key: `onceover-${recordId}` },
+        },
+      },
+    })
+
+  test('settles the record that its intent was made for, once', async () => {
+    const key = freshKey()
+    const order = orderBody()
+    expectProblem(await site.client.order(key, order), 503, 'payment_provider_unavailable', 'later')
+    const { id } = await rowOf(site, key)
+    const event = intentEvent(id)
+    expect((await post(site, event, stripe)).status).toBe(200)
+    const settled = await rowOf(site, key)
+    expect(settled.state).toBe('completed')
+    expect((await post(site, event, stripe)).status).toBe(200)
+    expect(await rowOf(site, key)).toEqual(settled)
+    const again = await site.client.order(key, order)
+    expect(again.status).toBe(201)
+    expect(again.json<OrderView>().payment?.providerRef).toBe(`pi_${id}`)
+  })
+
+  test('is refused with a bad or an old signature, and taken in about what is not ours', async () => {
+    const event = intentEvent('idem_01k00000000000000000000000')
+    expectProblem(await post(site, event, { ...stripe, secret: 'another' }), 400, 'invalid_signature', 'none')
+    expectProblem(await post(site, event, { ...stripe, at: nowSeconds() - 310 }), 400, 'invalid_signature', 'none')
+    expectProblem(await post(site, event, { ...stripe, signature: null }), 400, 'invalid_signature', 'none')
+    const theirs = event.replace(/"onceover_key":"[^"]*"/, '"their_key":"1"')
+    expect((await post(site, theirs, stripe)).status).toBe(200)
+    expect(await runSql(site.databaseUrl, `SELECT 1 FROM evidence WHERE detail->>'ref' LIKE '%01k0000%'`)).toEqual([])
+  })
+
+  test('is the only one at home here', async () => {
+    expectProblem(await post(site, '{}'), 404, 'not_found', 'none')
+  })
+})

@@ -1,0 +1,295 @@
+// The one rule: what evidence may move, by the state that it finds.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { settleByEvidence } from '../../lib/idempotency/settle-by-evidence'
+import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { connectionLost, isSettle, tampered, toldBy } from '../support/boundary'
+import { LOST, type Meeting, type OneKey, openMeeting, REFUSED } from './meeting'
+
+let meeting: Meeting
+beforeAll(async () => {
+  meeting = await openMeeting()
+})
+afterAll(() => meeting.bench.close())
+
+let one: OneKey
+beforeEach(() => {
+  one = meeting.begin()
+})
+
+const ref = (name: string) => `ch_${name}_${one.key}`
+const evidence = async () =>
+  meeting.bench.rows('SELECT source, source_id, attempt, verdict FROM evidence WHERE record_id = $1', [
+    await one.idOf(),
+  ])
+const ofRecord = (id: string) =>
+  meeting.bench.rows<{ kind: string }>('SELECT kind, detail FROM discrepancies WHERE record_id = $1', [id])
+
+/** Charged, and the answer lost on its way. */
+async function unknown(): Promise<void> {
+  one.provider.answerCallWith(LOST)
+  expect(await one.told()).toBe('outcome_unknown')
+}
+/** Charged although it was taken for not executed: the provider's list lagged behind. */
+async function failedRetryable(): Promise<void> {
+  await unknown()
+  await one.pastSettleWindow()
+  one.provider.answerLookUpWith({ kind: 'not_found' })
+  expect(await one.reconcile()).toMatchObject({ state: 'failed_retryable' })
+}
+/** A second attempt, that left the outcome unknown as well. */
+async function unknownAgain(): Promise<void> {
+  one.provider.answerCallWith(REFUSED, { arrives: false })
+  await one.told()
+  one.provider.answerCallWith(LOST, { arrives: false })
+  expect(await one.told()).toBe('outcome_unknown')
+  expect(await one.record()).toMatchObject({ state: 'unknown', attempt: 2 })
+}
+async function deleted(): Promise<string> {
+  const id = await one.idOf()
+  await meeting.bench.endRetention(one.key)
+  await one.reap(undefined, 0)
+  expect(await meeting.bench.rows('SELECT 1 FROM idempotency_records WHERE id = $1', [id])).toEqual([])
+  return id
+}
+
+describe('evidence of a charge', () => {
+  it('settles an unknown outcome at once: the client gets the 201 that it should have had', async () => {
+    await unknown()
+    expect(await one.webhook()).toBe('settled')
+    expect((await one.record()).timeline.map(({ event, by }) => [event, by])).toEqual([
+      ['reserved', 'node-1'],
+      ['outcome_unknown', 'node-1'],
+      ['evidence', 'webhook'],
+      ['settled', 'webhook'],
+    ])
+    await one.expectOneCharge()
+    expect(one.provider.lookUps).toBe(0)
+  })
+
+  it('takes back what was proven not executed', async () => {
+    await failedRetryable()
+    expect(await one.webhook()).toBe('settled')
+    await one.expectOneCharge()
+    expect(one.provider.calls).toBe(1)
+  })
+
+  it('waits while somebody owns the record, and is settled with when the owner gives up', async () => {
+    const call = one.provider.hold('called')
+    one.provider.answerCallWith(LOST)
+    const owner = one.request()
+    await call.reached
+    expect(await one.webhook()).toBe('kept')
+    expect(await one.record()).toMatchObject({ state: 'in_progress', effect_evidence: true })
+    call.open()
+    expect(toldBy(await owner)).toBe('201 replayed')
+    await one.expectOneCharge()
+  })
+
+  it('settles a dead letter, which only people and evidence may move', async () => {
+    await unknown()
+    await meeting.bench.db.query(
+      `UPDATE idempotency_records SET dead_lettered_at = clock_timestamp(), reconcile_after = NULL WHERE key = $1`,
+      [one.key],
+    )
+    expect(await one.webhook()).toBe('settled')
+    expect(await one.record()).toMatchObject({ dead_lettered_at: null })
+    await one.expectOneCharge()
+  })
+
+  it('agrees with an answer that tells of it, and changes nothing', async () => {
+    await one.told()
+    expect(await one.webhook()).toBe('kept')
+    await one.expectOneCharge()
+  })
+
+  it('contradicts a stored decline, also of the very same charge', async () => {
+    one = meeting.begin({ paymentMethod: 'pm_declined' })
+    expect(await one.told()).toBe('402')
+    expect(await one.webhook({ kind: 'succeeded' })).toBe('kept')
+    expect(await one.discrepancies()).toMatchObject([
+      { kind: 'contradicting_evidence', detail: { verdict: 'succeeded', responseStatus: 402, state: 'completed' } },
+    ])
+    expect(await one.told()).toBe('402 replayed')
+  })
+
+  it('contradicts a tombstone that never had an answer', async () => {
+    await failedRetryable()
+    await meeting.bench.endRetention(one.key)
+    await one.reap()
+    expect(await one.webhook()).toBe('kept')
+    expect(await one.state()).toBe('expired')
+    expect(await one.discrepancies()).toMatchObject([{ kind: 'contradicting_evidence' }])
+  })
+})
+
+describe('evidence of a decline', () => {
+  it('settles an unknown outcome where only one attempt ever called', async () => {
+    one = meeting.begin({ paymentMethod: 'pm_declined' })
+    await unknown()
+    expect(await one.webhook({ kind: 'declined' })).toBe('settled')
+    expect(await one.told()).toBe('402 replayed')
+    expect(await meeting.bench.rows('SELECT status FROM orders WHERE customer_id = $1', [one.body.customerId])).toEqual(
+      [{ status: 'declined' }],
+    )
+  })
+
+  it('proves nothing about two attempts before the settle window is over, nor later by having been there', async () => {
+    await unknownAgain()
+    expect(await one.webhook({ kind: 'declined', ref: ref('no'), id: `evt_${one.key}` })).toBe('kept')
+    await one.pastSettleWindow()
+    expect(await one.webhook({ kind: 'declined', ref: ref('no'), id: `evt_${one.key}` })).toBe('kept')
+    expect(await one.state()).toBe('unknown')
+  })
+
+  it('is proof about two attempts once it comes after the settle window', async () => {
+    await unknownAgain()
+    await one.pastSettleWindow()
+    expect(await one.webhook({ kind: 'declined', ref: ref('no') })).toBe('settled')
+    expect(await one.told()).toBe('402 replayed')
+  })
+
+  it('of an earlier attempt is no proof about the last one, whenever it comes', async () => {
+    await unknownAgain()
+    await one.pastSettleWindow()
+    const recordId = await one.idOf()
+    const executed = { kind: 'declined', ref: ref('no') } as const
+    await keepEvidence(meeting.bench.store, { recordId, source: 'late_owner', sourceId: 'one', attempt: 1, executed })
+    const operation = one.operations.get('POST /api/orders')!
+    expect(await settleByEvidence(meeting.bench.store, operation, recordId)).toBe(false)
+    expect(await one.state()).toBe('unknown')
+  })
+
+  it('gives way to evidence of a charge, whichever came first', async () => {
+    await unknownAgain()
+    const recordId = await one.idOf()
+    const keep = (kind: 'succeeded' | 'declined') =>
+      keepEvidence(meeting.bench.store, {
+        recordId,
+        source: 'look_up',
+        sourceId: `${kind}:${recordId}`,
+        attempt: 2,
+        executed: { kind, ref: ref(kind) },
+      })
+    await one.pastSettleWindow()
+    await keep('declined')
+    await keep('succeeded')
+    expect(await one.told()).toBe('201 replayed')
+    expect(await one.record()).toMatchObject({ effect_ref: ref('succeeded') })
+  })
+
+  it('moves nothing that is failed_retryable', async () => {
+    one.provider.answerCallWith(REFUSED, { arrives: false })
+    await one.told()
+    expect(await one.webhook({ kind: 'declined', ref: ref('no') })).toBe('kept')
+    expect(await one.state()).toBe('failed_retryable')
+    expect(await one.told()).toBe('201')
+  })
+
+  it.each(['its owner gives up', 'its lease ends and the sweeper comes', 'its lease ends and a request comes'])(
+    'waits while somebody owns the record, until %s',
+    async (what) => {
+      one = meeting.begin({ paymentMethod: 'pm_declined' })
+      const call = one.provider.hold('called')
+      one.provider.answerCallWith(LOST)
+      const owner = one.request()
+      await call.reached
+      expect(await one.webhook({ kind: 'declined' })).toBe('kept')
+      if (what === 'its owner gives up') call.open()
+      else await meeting.bench.endLease(one.key)
+      if (what.includes('sweeper')) await one.sweep()
+      if (what.includes('request')) expect(await one.told()).toBe('402 replayed')
+      call.open()
+      expect(toldBy(await owner)).toBe('402 replayed')
+      expect(await one.record()).toMatchObject({ state: 'completed', response_status: 402 })
+    },
+  )
+
+  it('contradicts the answer that tells of this very charge, and no other', async () => {
+    await one.told()
+    const [charge] = await one.charges()
+    await one.webhook({ kind: 'declined', ref: ref('another') })
+    expect(await one.discrepancies()).toEqual([])
+    await one.webhook({ kind: 'declined', ref: charge!.ref })
+    expect(await one.discrepancies()).toMatchObject([{ detail: { verdict: 'declined', ref: charge!.ref } }])
+  })
+})
+
+describe('evidence for a record that is gone', () => {
+  it('is no news where the ledger has it', async () => {
+    await one.told()
+    const id = await deleted()
+    expect(await one.webhook()).toBe('record_gone')
+    expect(await ofRecord(id)).toEqual([])
+  })
+
+  it('opens a discrepancy where the ledger does not', async () => {
+    await failedRetryable()
+    const id = await deleted()
+    expect(await one.webhook()).toBe('record_gone')
+    expect(await ofRecord(id)).toMatchObject([{ kind: 'contradicting_evidence', detail: { state: null } }])
+  })
+
+  it('opens one for the decline of what the ledger has, and none for any other', async () => {
+    await one.told()
+    const id = await deleted()
+    await one.webhook({ kind: 'declined', ref: ref('another') })
+    expect(await ofRecord(id)).toEqual([])
+    await one.webhook({ kind: 'declined' })
+    expect(await ofRecord(id)).toMatchObject([{ detail: { verdict: 'declined' } }])
+  })
+})
+
+describe('evidence that comes again', () => {
+  /** Whoever uses it keeps the evidence and gets no further. */
+  const dying = () =>
+    tampered(meeting.bench.store, (send, sent) => {
+      if (isSettle(sent)) throw connectionLost()
+      return send()
+    })
+
+  it('does nothing: no second row, no second event, no new version', async () => {
+    await unknown()
+    await one.webhook({ id: `evt_${one.key}` })
+    const before = await one.record()
+    expect(await one.webhook({ id: `evt_${one.key}` })).toBe('kept')
+    expect(await one.record()).toEqual(before)
+    expect(await evidence()).toHaveLength(1)
+  })
+
+  it('ends what was not ended the first time', async () => {
+    await unknown()
+    await expect(one.webhook({ id: `evt_${one.key}`, store: dying() })).rejects.toThrow('ECONNRESET')
+    expect(await one.record()).toMatchObject({ state: 'unknown', effect_evidence: true })
+    expect(await one.webhook({ id: `evt_${one.key}` })).toBe('settled')
+    expect(await evidence()).toHaveLength(1)
+    await one.expectOneCharge()
+  })
+
+  it.each([
+    ['unknown', unknown],
+    ['failed_retryable', failedRetryable],
+  ])('need not: the sweeper ends it for a record that is %s', async (_, become) => {
+    await become()
+    await expect(one.webhook({ store: dying() })).rejects.toThrow('ECONNRESET')
+    const total = (counts: Record<string, number>) => counts.settledByEvidence ?? 0
+    const [dry, swept, again] = [await one.sweep({ dryRun: true }), await one.sweep(), await one.sweep()]
+    expect([total(dry), total(swept), total(again)]).toEqual([1, 1, 0])
+    await one.expectOneCharge()
+  })
+})
+
+describe('evidence that can’t be booked', () => {
+  it('is kept and shown to people: another record has booked that charge', async () => {
+    const other = meeting.begin()
+    await other.told()
+    const taken = (await other.charges())[0]!.ref
+    await unknown()
+    expect(await one.webhook({ ref: taken })).toBe('kept')
+    expect(await one.record()).toMatchObject({ state: 'unknown', effect_evidence: true })
+    expect(await one.discrepancies()).toMatchObject([
+      { kind: 'unbookable_evidence', detail: { constraint: 'ledger_entries_provider_ref_key', source: 'webhook' } },
+    ])
+    await one.sweep()
+    expect(await one.state()).toBe('unknown')
+  })
+})
