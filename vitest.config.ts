@@ -11,6 +11,8 @@ const MINUTE = 60 * SECOND
 export default defineConfig({
   test: {
     globalSetup: 'test/support/postgres.ts',
+    // What is broken on purpose need not be read about.
+    env: { LOG_LEVEL: 'silent' },
     reporters: ['default', './scripts/test-summary.ts'],
     projects: [
       {

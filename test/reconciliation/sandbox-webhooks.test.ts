@@ -206,6 +206,19 @@ describe('a delivery', () => {
     expect(row!.due_in_ms).toBeLessThanOrEqual(1000)
   })
 
+  it('passes by what another node is just taking, without waiting for it', async () => {
+    await sandbox().execute(charge())
+    await makeDue()
+    const other = await pool.connect()
+    await other.query('BEGIN')
+    expect(await takeDueReports(other as unknown as pg.Pool, 10)).toHaveLength(1)
+    expect(await deliverDue(webhooks())).toBe(0)
+    await other.query('COMMIT')
+    other.release()
+    expect(await deliverDue(webhooks())).toBe(0)
+    expect(received).toEqual([])
+  })
+
   it('is made by one of two nodes that look at once', async () => {
     for (let i = 0; i < 30; i++) await sandbox().execute(charge())
     await makeDue()

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runOnce } from '../../lib/maintenance/daemon'
+import { reaper } from '../../lib/maintenance/reaper'
+import { barrier, newKey, openBench, orderOf, refused, scriptedGateway, timedOut } from '../support/boundary'
+
+let bench: Awaited<ReturnType<typeof openBench>>
+const gateway = scriptedGateway()
+
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench?.close())
+beforeEach(async () => {
+  await bench.rows('TRUNCATE idempotency_records, orders, refunds, ledger_entries, evidence CASCADE')
+})
+
+const reap = () => reaper(bench.store, { tombstoneHours: 1 })
+
+async function finished(script?: Parameters<typeof gateway.nextCall>[0]): Promise<string> {
+  const key = newKey()
+  if (script) gateway.nextCall(script)
+  await bench.place(gateway, orderOf(), { key })
+  return key
+}
+
+async function standLong(): Promise<void> {
+  await bench.rows(`UPDATE idempotency_records SET expired_at = now() - interval '2 hours' WHERE state = 'expired'`)
+}
+
+describe('the reaper', () => {
+  it('turns keys past their retention into tombstones that hold neither request nor answer', async () => {
+    const completed = await finished()
+    const retryable = await finished(refused)
+    const young = await finished()
+    for (const key of [completed, retryable]) await bench.endRetention(key)
+
+    expect(await runOnce(reap(), { dryRun: true })).toEqual({ expired: 2 })
+    expect(await runOnce(reap())).toEqual({ expired: 2 })
+    expect(await bench.recordOf(completed)).toMatchObject({
+      state: 'expired',
+      request: null,
+      response_body: null,
+      response_headers: null,
+      response_status: 201,
+    })
+    expect((await bench.recordOf(completed)).resource_id).toMatch(/^ord_/)
+    expect((await bench.recordOf(retryable)).state).toBe('expired')
+    expect((await bench.recordOf(young)).state).toBe('completed')
+  })
+
+  it('never touches what is unknown or in progress, however old', async () => {
+    const unknown = await finished(timedOut)
+    const hang = barrier()
+    gateway.nextCall(() => hang.pass().then(timedOut))
+    const running = newKey()
+    const owner = bench.place(gateway, orderOf(), { key: running })
+    await hang.reached
+    for (const key of [unknown, running]) await bench.endRetention(key)
+    expect(await runOnce(reap())).toEqual({})
+    expect((await bench.recordOf(unknown)).state).toBe('unknown')
+    expect((await bench.recordOf(running)).state).toBe('in_progress')
+    hang.open()
+    await owner
+  })
+
+  it('does not expire a key that was thought not executed while evidence of its charge waits', async () => {
+    const key = await finished(refused)
+    await bench.rows('UPDATE idempotency_records SET effect_evidence = true WHERE key = $1', [key])
+    await bench.endRetention(key)
+    expect(await runOnce(reap())).toEqual({})
+  })
+
+  it('deletes tombstones after their time; orders and ledger stay', async () => {
+    const key = await finished()
+    await bench.endRetention(key)
+    await runOnce(reap())
+    expect(await runOnce(reap())).toEqual({})
+    await standLong()
+    expect(await runOnce(reap(), { dryRun: true })).toEqual({ deleted: 1 })
+    expect(await runOnce(reap())).toEqual({ deleted: 1 })
+    expect(await bench.rows('SELECT 1 FROM idempotency_records')).toEqual([])
+    expect(await bench.rows('SELECT record_id, status FROM orders')).toEqual([{ record_id: null, status: 'paid' }])
+    expect(await bench.rows('SELECT record_id FROM ledger_entries')).toEqual([{ record_id: null }])
+  })
+
+  it('does each key once when two reap at the same time, and tells how many tombstones went', async () => {
+    await bench.rows(
+      `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
+         request, request_id, retention_seconds, created_at, expires_at, timeline)
+       SELECT 'idem_' || n, 'ten_bench', 'POST /api/orders', 'key-0000000000-' || n, 'v1:' || repeat('0', 64), 'pending',
+         true, 0, false, '{}', 'req', 60, now(), now(), '[{}]' FROM generate_series(1, 1200) n`,
+    )
+    await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER records_move')
+    await bench.rows(
+      `UPDATE idempotency_records SET state = 'expired', request = NULL, expired_at = now() - interval '2 hours'`,
+    )
+    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_move')
+    const told: number[] = []
+    const daemon = reaper(bench.store, { tombstoneHours: 1, onDeleted: ({ count }) => told.push(count) })
+    const counts = await Promise.all([runOnce(daemon), runOnce(daemon)])
+    expect(counts.reduce((sum, { deleted = 0 }) => sum + deleted, 0)).toBe(1200)
+    expect(told.reduce((sum, count) => sum + count, 0)).toBe(1200)
+  })
+
+  it('gives a tenant its live keys back', async () => {
+    const key = await finished()
+    await bench.rows(
+      `INSERT INTO tenant_live_keys VALUES ('ten_bench', 5) ON CONFLICT (tenant_id) DO UPDATE SET count = 5`,
+    )
+    await bench.endRetention(key)
+    await runOnce(reap())
+    expect(await bench.rows('SELECT count FROM tenant_live_keys')).toEqual([{ count: '4' }])
+  })
+
+  it('finds what is due through its own index', async () => {
+    await bench.rows('SET enable_seqscan = on')
+    for (const [index, predicate] of [
+      ['records_to_expire', `state IN ('completed', 'failed_retryable') AND expires_at <= clock_timestamp()`],
+      ['records_tombstones', `state = 'expired' AND expired_at <= clock_timestamp() - interval '1 h'`],
+    ] as const) {
+      const order = index === 'records_to_expire' ? 'expires_at' : 'expired_at'
+      const client = await bench.db.connect()
+      try {
+        await client.query('BEGIN; SET LOCAL enable_seqscan = off')
+        const plan = await client.query(
+          `EXPLAIN SELECT id FROM idempotency_records WHERE ${predicate} ORDER BY ${order} LIMIT 500 FOR UPDATE SKIP LOCKED`,
+        )
+        expect(plan.rows.map((row) => row['QUERY PLAN']).join('\n')).toContain(index)
+      } finally {
+        await client.query('ROLLBACK')
+        client.release()
+      }
+    }
+  })
+})

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Batch, Daemon } from '../../lib/maintenance/daemon'
+import { abortRun, failDeadRuns, findRun, startRun } from '../../lib/maintenance/runs'
+import { startSchedule } from '../../lib/maintenance/schedule'
+import { barrier, openBench } from '../support/boundary'
+
+let bench: Awaited<ReturnType<typeof openBench>>
+
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench?.close())
+beforeEach(() => bench.rows('TRUNCATE runs, schedules'))
+
+const NOTHING: Batch = { counts: {}, ids: [] }
+const REQUEST = { dryRun: false, scheduled: false, requestedBy: 'test', reason: 'to see' }
+
+function daemonOf(batches: Daemon['batches']): Daemon {
+  return { kind: 'sweeper', batches }
+}
+
+describe('a run', () => {
+  it('shows its progress after each batch and ends with the sum', async () => {
+    const second = barrier()
+    const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
+      yield { counts: { moved: 2 }, ids: ['a', 'b'] }
+      await second.pass()
+      yield { counts: { moved: 1, other: 1 }, ids: ['c'] }
+    })
+    const { run, ended } = await startRun(bench.store, daemon, REQUEST)
+    expect(run).toMatchObject({ state: 'running', done: 0, finishedAt: null })
+    await second.reached
+    expect(await findRun(bench.store, run.id)).toMatchObject({ state: 'running', done: 2, counts: { moved: 2 } })
+    second.open()
+    expect(await ended).toMatchObject({
+      state: 'succeeded',
+      done: 3,
+      total: 3,
+      counts: { moved: 3, other: 1 },
+      sample: ['a', 'b', 'c'],
+    })
+  })
+
+  it('stops after the batch in which somebody asked for it', async () => {
+    const between = barrier()
+    let batches = 0
+    const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
+      yield { counts: { moved: 1 }, ids: [`a${batches++}`] }
+      await between.pass()
+      for (;;) yield { counts: { moved: 1 }, ids: [`a${batches++}`] }
+    })
+    const { run, ended } = await startRun(bench.store, daemon, REQUEST)
+    await between.reached
+    expect(await abortRun(bench.store, run.id)).toBe(true)
+    between.open()
+    expect(await ended).toMatchObject({ state: 'aborted', done: 2 })
+    expect(batches).toBe(2)
+    expect(await abortRun(bench.store, run.id)).toBe(false)
+  })
+
+  it('that breaks is failed, with what it had done', async () => {
+    const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
+      yield { counts: { moved: 1 }, ids: ['a'] }
+      throw new Error('broken on purpose')
+    })
+    const { ended } = await startRun(bench.store, daemon, REQUEST)
+    expect(await ended).toMatchObject({ state: 'failed', done: 1 })
+    expect(await bench.rows('SELECT error FROM runs')).toEqual([{ error: 'broken on purpose' }])
+  })
+
+  it('whose node died is not running any more', async () => {
+    await startRun(
+      bench.store,
+      daemonOf(async function* (): AsyncIterable<Batch> {}),
+      REQUEST,
+    ).then(({ ended }) => ended)
+    await bench.rows(
+      `UPDATE runs SET state = 'running', finished_at = NULL, heartbeat_at = now() - interval '5 minutes'`,
+    )
+    await failDeadRuns(bench.store)
+    expect(await bench.rows('SELECT state FROM runs')).toEqual([{ state: 'failed' }])
+  })
+
+  it('keeps a sample of at most a hundred', async () => {
+    const ids = Array.from({ length: 250 }, (_, i) => `id${i}`)
+    const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
+      yield { counts: { moved: ids.length }, ids }
+    })
+    const { ended } = await startRun(bench.store, daemon, REQUEST)
+    expect((await ended).sample).toHaveLength(100)
+    expect((await ended).done).toBe(250)
+  })
+})
+
+describe('the schedule', () => {
+  it('lets one of several nodes run a daemon each interval', async () => {
+    const ran: string[] = []
+    const daemon = (node: string) =>
+      daemonOf(async function* (): AsyncIterable<Batch> {
+        ran.push(node)
+        yield NOTHING
+      })
+    const schedules = ['n1', 'n2', 'n3'].map((node) =>
+      startSchedule(bench.store, node, [{ daemon: daemon(node), intervalMs: 60_000 }]),
+    )
+    await expect.poll(() => ran.length, { timeout: 5000 }).toBe(1)
+    // Due again: the clock is moved, not waited for.
+    await bench.rows(`UPDATE schedules SET next_run_at = now(), last_run_at = now() - interval '2 minutes'`)
+    await expect.poll(() => ran.length, { timeout: 5000 }).toBe(2)
+    await Promise.all(schedules.map((schedule) => schedule.stop()))
+    expect(ran).toHaveLength(2)
+    expect(await bench.rows(`SELECT count(*)::int AS n FROM runs WHERE scheduled AND state = 'succeeded'`)).toEqual([
+      { n: 2 },
+    ])
+  })
+
+  it('runs nothing whose interval is 0, and stops only when what is under way has ended', async () => {
+    const hold = barrier()
+    let off = 0
+    const schedule = startSchedule(bench.store, 'n1', [
+      {
+        daemon: {
+          kind: 'reaper',
+          async *batches() {
+            off++
+            yield NOTHING
+          },
+        },
+        intervalMs: 0,
+      },
+      {
+        daemon: daemonOf(async function* (): AsyncIterable<Batch> {
+          await hold.pass()
+          yield { counts: { moved: 1 }, ids: ['a'] }
+        }),
+        intervalMs: 50,
+      },
+    ])
+    await hold.reached
+    const stopping = schedule.stop()
+    hold.open()
+    await stopping
+    expect(await bench.rows(`SELECT kind, state FROM runs`)).toEqual([{ kind: 'sweeper', state: 'succeeded' }])
+    expect(off).toBe(0)
+  })
+})
