@@ -1,19 +1,17 @@
 // One keyed request from reservation to answer. Reads like the contract: reserve or find; then decide; then replay,
 // wait, claim, or say why not. Whoever loses a race comes round again and decides anew.
 import type { Sql } from 'sql-template-tag'
-import { newId } from '../db/id'
+import { claimFor, driveAttempt, reserveFor } from './attempt'
 import type { Boundary } from './boundary'
 import { decide } from './decide'
-import { type Driven, drive, type Rerun } from './drive'
+import type { Driven, Rerun } from './drive'
 import { fingerprint as fingerprintOf } from './fingerprint'
 import { LeaseClock } from './lease'
 import type { Answer, AnyOperation, Input, Operation } from './operation'
-import { type KeyRecord, providerKeyOf } from './record'
+import type { KeyRecord } from './record'
 import { settleByEvidence } from './settle-by-evidence'
 import { markAwaited } from './sql/await'
-import { claim } from './sql/claim'
 import { leaseOver } from './sql/lease-over'
-import { type Reserved, reserve } from './sql/reserve'
 
 export interface KeyedRequest<Body> {
   tenantId: string
@@ -146,106 +144,6 @@ export async function runAccepted(
   if (!claimed) return { kind: 'not_claimed' }
   const attempt = { record: { ...record, attempt: record.attempt + 1 }, report: claimed.report }
   return driveAttempt(boundary, operation, { input, rerun }, attempt, lease)
-}
-
-function firstPhase(operation: Operation<never, never>): { name: string; external: boolean } {
-  const [local] = operation.local
-  return local ? { name: local.name, external: false } : { name: operation.external.name, external: true }
-}
-
-function reserveFor<Body, Report>(
-  boundary: Boundary,
-  operation: Operation<Body, Report>,
-  request: KeyedRequest<Body>,
-  fingerprint: string,
-): Promise<Reserved> {
-  const id = newId('idem')
-  const resource = operation.newResource()
-  const { tenantId, input, key, requestId } = request
-  const start = { recordId: id, tenantId, number: 1, resource, input, providerKey: providerKeyOf(id) }
-  const { effects, report } = operation.begin({ attempt: start, first: true })
-  return reserve(boundary.store, {
-    id,
-    tenantId,
-    endpoint: operation.endpoint,
-    key,
-    fingerprint,
-    request: JSON.stringify(input),
-    requestId,
-    resource,
-    retentionSeconds: (request.retentionHours ?? operation.retentionHours ?? boundary.defaultRetentionHours) * 3600,
-    leaseMs: boundary.leaseMs,
-    settleMs: boundary.settleMs,
-    nodeId: boundary.nodeId,
-    phase: request.acceptedAs ? null : firstPhase(operation as Operation<never, never>),
-    effects,
-    report,
-    job: request.acceptedAs?.(id),
-    mayCreate: request.mayCreate,
-  })
-}
-
-async function claimFor<Body, Report>(
-  boundary: Boundary,
-  operation: Operation<Body, Report>,
-  request: { input: Input<Body>; requestId: string },
-  record: KeyRecord,
-): Promise<{ report: unknown } | null> {
-  const { id: recordId, tenantId, resource, state: from } = record
-  if (from !== 'pending' && from !== 'failed_retryable') return null
-  const { input, requestId } = request
-  const number = record.attempt + 1
-  const start = { recordId, tenantId, number, resource: resource!, input, providerKey: providerKeyOf(recordId) }
-  const { effects, report } = operation.begin({ attempt: start, first: false })
-  const resumed = operation.local.find((phase) => phase.name === record.recoveryPoint)
-  const claimed = await claim(boundary.store, {
-    recordId,
-    from,
-    attempt: record.attempt,
-    phase: resumed
-      ? { name: resumed.name, external: false }
-      : record.recoveryPoint === null
-        ? firstPhase(operation as Operation<never, never>)
-        : { name: operation.external.name, external: true },
-    leaseMs: boundary.leaseMs,
-    settleMs: boundary.settleMs,
-    nodeId: boundary.nodeId,
-    requestId,
-    effects,
-    report,
-  })
-  if (claimed) {
-    boundary.observe?.({ kind: 'claimed', endpoint: record.endpoint, tenantId, from })
-    await boundary.step?.('claimed')
-  }
-  return claimed
-}
-
-function driveAttempt<Body, Report>(
-  boundary: Boundary,
-  operation: Operation<Body, Report>,
-  request: { input: Input<Body>; rerun?: Rerun },
-  claimed: { record: KeyRecord; report: unknown },
-  lease: LeaseClock,
-): Promise<Driven> {
-  const { record, report } = claimed
-  return drive({
-    boundary,
-    operation,
-    lease,
-    rerun: request.rerun,
-    recoveryPoint: record.recoveryPoint ?? firstPhase(operation as Operation<never, never>).name,
-    attempt: {
-      recordId: record.id,
-      tenantId: record.tenantId,
-      number: record.attempt,
-      createdAt: record.createdAt,
-      resource: record.resource!,
-      input: request.input,
-      report: report as Report,
-      providerKey: providerKeyOf(record.id),
-    },
-  })
 }
 
 async function leaseIsOver(boundary: Boundary, operation: AnyOperation, record: KeyRecord): Promise<void> {

@@ -1,6 +1,5 @@
-// A set of words that costs eight bytes each or little more: a window may hold a million entries. It knows words by 64
-// bits of their hash. Two that share them are one in a hundred million millions, and would hide a finding, not invent
-// one.
+// A set of words for 16 to 32 bytes each, however long they are: a window may hold a million entries. It knows a word by
+// 64 bits of its hash; that any two of a million share them is one in thirty million.
 import { createHash } from 'node:crypto'
 
 const FIRST_SLOTS = 1024

@@ -6,6 +6,7 @@ import { keepEvidence } from '../../lib/idempotency/sql/evidence'
 import { sweepLeases } from '../../lib/idempotency/sql/lease-over'
 import { outcomeUnknown } from '../../lib/idempotency/sql/outcome-unknown'
 import { release } from '../../lib/idempotency/sql/release'
+import { applyProviderEvent } from '../../lib/reconciliation/evidence'
 import { storeOn, toldBy } from '../support/boundary'
 import { LOST, type Meeting, type OneKey, openMeeting } from './meeting'
 
@@ -138,6 +139,32 @@ describe('evidence that arrives while a move is being written', () => {
     expect(await meeting.bench.rows('SELECT kind FROM discrepancies WHERE record_id = $1', [recordId])).toEqual([
       { kind: 'contradicting_evidence' },
     ])
+  })
+})
+
+describe('evidence that arrives before the reservation is to be seen', () => {
+  it('is taken in and shown to people; the record is found out about all the same', async () => {
+    const transaction = await meeting.bench.transaction()
+    const call = one.provider.hold('called')
+    one.provider.answerCallWith(LOST)
+    const boundary = { ...meeting.bench.boundary, store: storeOn(transaction) as Store }
+    const owner = one.request({ boundary })
+    await call.reached
+    const [charge] = await one.charges()
+    const event = {
+      id: `evt_${one.key}`,
+      providerKey: charge!.provider_key,
+      outcome: { kind: 'succeeded', providerRef: charge!.ref },
+    } as const
+    expect(await applyProviderEvent(meeting.bench.boundary, one.operations, event)).toBe('record_gone')
+    call.open()
+    await owner
+    await transaction.query('COMMIT')
+    transaction.release()
+    expect(await one.discrepancies()).toMatchObject([{ kind: 'contradicting_evidence', detail: { state: null } }])
+    expect(await one.reconcile()).toMatchObject({ state: 'completed', settled: true })
+    expect(await one.charges()).toHaveLength(1)
+    expect(await one.told()).toBe('201 replayed')
   })
 })
 

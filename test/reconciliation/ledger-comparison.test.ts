@@ -9,6 +9,7 @@ import { progressOf, runOnce } from '../../lib/maintenance/daemon'
 import { reaper } from '../../lib/maintenance/reaper'
 import { startRun } from '../../lib/maintenance/runs'
 import type { LookUpRequest, ProviderEntry } from '../../lib/payments/gateway'
+import { createSandbox } from '../../lib/payments/sandbox'
 import { ledgerComparison } from '../../lib/reconciliation/ledger-comparison'
 import {
   accepted,
@@ -483,5 +484,20 @@ describe('a large window', () => {
     for (const of of ids) entry(of, HOUR)
     entries.splice(1300, 1)
     expect(await compare()).toEqual({ listed: 2599, booked: 2600, unconfirmed: 0, paid_without_charge: 1 })
+  })
+
+  it('is listed by the sandbox page by page, each entry once, also where many were booked in one moment', async () => {
+    await bench.db.query(`
+      INSERT INTO sandbox.charges
+        (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
+      SELECT 'ch_' || i, 'key_' || i, 'charge', 'succeeded', 'ord', 'cus', 1, 'USD',
+        date_trunc('hour', clock_timestamp()) - (i % 2) * interval '1 hour' - interval '1 hour'
+      FROM generate_series(1, 2500) i`)
+    const sandbox = createSandbox({ pool: bench.db, idempotent: true, timeLimitMs: 1000 })
+    const refs: string[] = []
+    const window = { from: new Date(Date.now() - DAY), to: new Date() }
+    for await (const { ref } of sandbox.list(window)) refs.push(ref)
+    expect(refs).toHaveLength(2500)
+    expect(new Set(refs).size).toBe(2500)
   })
 })

@@ -86,7 +86,8 @@ const rows = async () =>
         (extract(epoch FROM e.due_at - clock_timestamp()) * 1000)::int AS due_in_ms
       FROM sandbox.events e JOIN sandbox.charges c ON c.ref = e.charge_ref ORDER BY c.booked_at, e.id`)
   ).rows
-const makeDue = () => pool.query(`UPDATE sandbox.events SET due_at = clock_timestamp() WHERE delivered_at IS NULL`)
+const makeDue = () =>
+  pool.query(`UPDATE sandbox.events SET due_at = clock_timestamp() - interval '1 ms' WHERE delivered_at IS NULL`)
 
 describe('an entry', () => {
   it('is not reported where no delay is set', async () => {
