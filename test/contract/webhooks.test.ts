@@ -1,7 +1,7 @@
 // Webhooks over HTTP, against real nodes: what is taken in, what is refused, and that a record is found out about by a
 // webhook alone. The sweeper, the reconciler and the rest are switched off on all of them.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signPayload } from '../../lib/payments/webhook-signature'
 import {
   type Answer,
@@ -18,6 +18,7 @@ import {
   until,
 } from '../support/client'
 import { startNode } from '../support/node'
+import { startMigratedPostgres } from '../support/postgres'
 import { expectProblem } from '../support/problem'
 import { openSite, SHORT_TIMES, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
@@ -217,26 +218,35 @@ describe('a webhook of the sandbox', () => {
       'none',
     )
   })
+})
 
-  test('that can’t be stored is asked for again, and counts when it comes again', async () => {
-    const { key, event } = await unknownOrder()
-    const { pathname } = new URL(site.databaseUrl)
-    const allow = (connections: boolean) =>
-      runSql(inject('postgresUrl'), `ALTER DATABASE ${pathname.slice(1)} ALLOW_CONNECTIONS ${connections}`)
-    await allow(false)
+describe('a webhook while the database is away', () => {
+  test('is asked for again, and counts when it comes again', async () => {
+    const [postgres, databaseUrl] = await startMigratedPostgres()
+    const env = { ...SECRETS, ...SHORT_TIMES, SANDBOX_WEBHOOK_SECRET: SECRET }
+    const node = await startNode({ databaseUrl, env })
     try {
-      await runSql(inject('postgresUrl'), 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
-        pathname.slice(1),
-      ])
-      expectProblem(await post(site, event), 503, 'idempotency_store_unavailable', 'later')
+      const key = freshKey()
+      await createClient(node.url).order(key, orderBody({ paymentMethod: 'pm_timeout_charged' }))
+      const [row] = await runSql<{ id: string; ref: string }>(
+        databaseUrl,
+        'SELECT r.id, c.ref FROM idempotency_records r, sandbox.charges c WHERE r.key = $1',
+        [key],
+      )
+      const event = JSON.stringify(eventOf(row!.id, row!.ref))
+      await postgres.stop({ mode: 'immediate' })
+      expectProblem(await post(node, event), 503, 'idempotency_store_unavailable', 'later')
+      await postgres.start()
+      await until(
+        () => post(node, event),
+        ({ status }) => status === 200,
+      )
+      const record = await createClient(node.url).record(key)
+      expect(record.json<RecordView>().state).toBe('completed')
     } finally {
-      await allow(true)
+      await node.stop()
+      await postgres.remove()
     }
-    await until(
-      () => post(site, event),
-      ({ status }) => status === 200,
-    )
-    expect((await rowOf(site, key)).state).toBe('completed')
   })
 })
 

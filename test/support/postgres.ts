@@ -6,7 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { applyMigrations } from '../../scripts/migrations'
-import { type Cluster, openCluster } from '../../scripts/postgres-cluster'
+import { type Cluster, openCluster, type Settings } from '../../scripts/postgres-cluster'
 
 const root = path.resolve(import.meta.dirname, '..', '..')
 export const TEMPLATE = 'onceover_template'
@@ -25,11 +25,11 @@ export interface ThrowawayPostgres extends Pick<Cluster, 'start' | 'stop' | 'url
   remove(): Promise<void>
 }
 
-export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
+export async function startThrowawayPostgres(settings: Settings = SETTINGS): Promise<ThrowawayPostgres> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'onceover-test-'))
   const clearAway = guard(folder)
   try {
-    const { start, stop, urlOf } = await openCluster(folder, SETTINGS)
+    const { start, stop, urlOf } = await openCluster(folder, settings)
     const remove = async () => {
       await stop({ mode: 'immediate' })
       await rm(folder, { recursive: true, force: true })
@@ -43,8 +43,8 @@ export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
 }
 
 /** The same with a migrated database in it, whose URL is the second part. */
-export async function startMigratedPostgres(): Promise<[ThrowawayPostgres, string]> {
-  const server = await startThrowawayPostgres()
+export async function startMigratedPostgres(settings?: Settings): Promise<[ThrowawayPostgres, string]> {
+  const server = await startThrowawayPostgres(settings)
   const url = server.urlOf(TEMPLATE)
   try {
     await applyMigrations(root, url)
