@@ -1,8 +1,10 @@
 // Which failures of the store mean "it can't be asked now" and which are bugs. Only the former may open the
 // circuit, be retried, or become a 503.
 
-/** Connection exceptions, insufficient resources, operator intervention, and a statement that ran out of time. */
-const UNAVAILABLE_CLASSES = new Set(['08', '53', '57'])
+/** Connection exceptions, a refused sign-in, insufficient resources, operator intervention, a statement out of time. */
+const UNAVAILABLE_CLASSES = new Set(['08', '28', '53', '57'])
+/** No such database (any more): dropped, renamed, or not restored yet. */
+const NO_DATABASE = '3D000'
 /** Deadlock and serialisation failures: the transaction is gone, running it again is right. */
 const RETRYABLE = new Set(['40001', '40P01'])
 /** A read-only server: a primary that was demoted under us. */
@@ -24,16 +26,25 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
+/** A database that takes no connections; its SQLSTATE is used for other things too. */
+const isClosed = (error: unknown): boolean => /not currently accepting connections/.test(messageOf(error))
+
+const messageOf = (error: unknown): string => (error as Error | null)?.message ?? ''
+
+/** No connection could be had in time: none was free, or none could be made. */
+export const isQueueTimeout = (error: unknown): boolean =>
+  /timeout exceeded when trying to connect/i.test(messageOf((error as Error | null)?.cause ?? error))
+
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
   if (code === STORE_UNAVAILABLE) return true
   if (code.length === 5 && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
-    return UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY
+    return UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY || code === NO_DATABASE || isClosed(error)
   // Node's own: errno names, and what a stream or socket says of itself. Its other ERR_ codes are bugs.
   if (/^E(?!RR_)[A-Z_]+$|^ERR_(SOCKET|STREAM|TLS|SSL)_/.test(code)) return true
   // node-postgres reports a lost or unobtainable connection as a bare Error
   return /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|query read timeout|not queryable|cannot use a pool after calling end/i.test(
-    (error as Error | null)?.message ?? '',
+    messageOf(error),
   )
 }
 

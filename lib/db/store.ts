@@ -1,14 +1,11 @@
 // The one way to PostgreSQL. Every statement goes through here, so every statement is prepared once a connection,
 // fails fast while the store is gone, and runs in UTC.
 import { createHash } from 'node:crypto'
-import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel'
 import pg from 'pg'
-import type { Sql } from 'sql-template-tag'
-import { isRetryable, isUnavailable, StoreUnavailable } from './sqlstate'
+import sql, { type Sql } from 'sql-template-tag'
+import { Circuit } from './circuit'
+import { isQueueTimeout, isRetryable, isUnavailable, StoreUnavailable } from './sqlstate'
 
-/** Opens after this many failures in a row; one probe is let through after the pause. */
-const FAILURES_TO_OPEN = 5
-const PROBE_AFTER_MS = 2000
 /** A reservation waits for a rival's commit, which is one statement long: longer than this, something is wrong. */
 const STATEMENT_TIMEOUT_MS = 8000
 /** Long enough for a busy server, short enough for a client that waits for its 503. */
@@ -56,11 +53,6 @@ export function openPool(url: string, options: { max: number; applicationName: s
 
 export function openStore(url: string, options: { max: number; applicationName: string }): Store {
   const pool = openPool(url, options)
-  const circuit = circuitBreaker(handleWhen(isUnavailable), {
-    halfOpenAfter: PROBE_AFTER_MS,
-    breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
-  })
-
   async function run<Row>(statement: Sql): Promise<Row[]> {
     const { text, values } = statement
     for (let runs = 1; ; runs++) {
@@ -75,13 +67,21 @@ export function openStore(url: string, options: { max: number; applicationName: 
     }
   }
 
+  const circuit = new Circuit(() => run(sql`SELECT 1`))
+
   return {
     pool,
     async query<Row>(statement: Sql) {
+      if (!(await circuit.lets())) throw new StoreUnavailable('the circuit is open')
       try {
-        return await circuit.execute(() => run<Row>(statement))
+        const rows = await run<Row>(statement)
+        circuit.succeeded()
+        return rows
       } catch (error) {
-        throw error instanceof BrokenCircuitError ? new StoreUnavailable(error) : error
+        if (!isUnavailable(error)) circuit.succeeded()
+        // All of our connections are busy: too much to do, and no sign that the store is gone.
+        else if (!(isQueueTimeout(error) && pool.totalCount >= options.max)) circuit.failed()
+        throw error
       }
     },
     queryPastCircuit: run,

@@ -10,6 +10,8 @@ export type Counted = 'new_key' | 'look_up'
 /** What others counted is read again after this long, and what we counted is shared within it. */
 const SHARE_AFTER_MS = 500
 const WINDOW_SECONDS = 60
+/** A reservation is one statement. Who can't be told yes or no by then is told no. */
+const DECIDED_WITHIN_MS = 1000
 
 interface View {
   /** Shared by all nodes, by age in seconds when it was read. */
@@ -20,6 +22,8 @@ interface View {
   unshared: number
   /** Admitted here and not decided yet: whether it will count is not known. */
   underWay: number
+  /** Who can't be told yes or no before one of those under way is decided. */
+  undecided: Set<() => void>
   reading: Promise<void> | null
   sharing: NodeJS.Timeout | null
 }
@@ -48,6 +52,7 @@ export function openLimits(store: Store): Limits {
         readAtMs: Number.NEGATIVE_INFINITY,
         unshared: 0,
         underWay: 0,
+        undecided: new Set(),
         reading: null,
         sharing: null,
       }
@@ -104,9 +109,9 @@ export function openLimits(store: Store): Limits {
     }, SHARE_AFTER_MS).unref()
   }
 
-  function rate(view: View, perMinute: number): Admission {
+  function rate(view: View, perMinute: number, underWay = 0): Admission {
     const sinceReadSeconds = (performance.now() - view.readAtMs) / 1000
-    let used = view.unshared + view.underWay
+    let used = view.unshared + underWay
     let oldestSeconds = 0
     for (const { ageSeconds, count } of view.shared) {
       const age = ageSeconds + sinceReadSeconds
@@ -118,6 +123,25 @@ export function openLimits(store: Store): Limits {
     return { ok: false, limit: 'rate', afterSeconds: Math.max(1, Math.ceil(WINDOW_SECONDS - oldestSeconds)) }
   }
 
+  function admission(view: View, tenant: Tenant, underWay: number): Admission {
+    if (view.liveKeys + view.unshared + underWay >= tenant.liveKeyCap)
+      return { ok: false, limit: 'live_keys', afterSeconds: 60 }
+    return rate(view, tenant.newKeysPerMinute, underWay)
+  }
+
+  /** Ends when one of those under way is decided, or after `limitMs`. */
+  function decision(view: View, limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const decided = () => {
+        clearTimeout(timer)
+        view.undecided.delete(decided)
+        resolve()
+      }
+      const timer = setTimeout(decided, limitMs)
+      view.undecided.add(decided)
+    })
+  }
+
   async function freshView(tenantId: string, kind: Counted): Promise<View> {
     const view = viewOf(tenantId, kind)
     if (performance.now() - view.readAtMs > 2 * SHARE_AFTER_MS) await refresh(tenantId, kind, view)
@@ -126,19 +150,23 @@ export function openLimits(store: Store): Limits {
 
   return {
     async admit(tenant) {
-      const view = await freshView(tenant.id, 'new_key')
-      const live = view.liveKeys + view.unshared + view.underWay
-      const admission =
-        live >= tenant.liveKeyCap
-          ? ({ ok: false, limit: 'live_keys', afterSeconds: 60 } as const)
-          : rate(view, tenant.newKeysPerMinute)
-      if (admission.ok) view.underWay++
-      return admission
+      // What is left may be spoken for by this very key: refused at once, a duplicate would get 429 for a record that
+      // is there a moment later.
+      const giveUpAt = performance.now() + DECIDED_WITHIN_MS
+      for (;;) {
+        const view = await freshView(tenant.id, 'new_key')
+        const now = admission(view, tenant, view.underWay)
+        if (now.ok) view.underWay++
+        const leftMs = giveUpAt - performance.now()
+        if (now.ok || leftMs <= 0 || !admission(view, tenant, 0).ok) return now
+        await decision(view, leftMs)
+      }
     },
     end(tenant, created) {
       const view = viewOf(tenant.id, 'new_key')
       view.underWay--
       if (created) count(tenant.id, 'new_key', view)
+      for (const decided of view.undecided) decided()
     },
     async takeLookUp(tenantId, perMinute) {
       const view = await freshView(tenantId, 'look_up')

@@ -9,6 +9,8 @@ describe('the store can not be asked', () => {
   it.each([
     ['08006', 'connection failure'],
     ['08P01', 'protocol violation'],
+    ['28P01', 'wrong password'],
+    ['3D000', 'no such database'],
     ['53300', 'too many connections'],
     ['53100', 'disk full'],
     ['57P01', 'admin shutdown'],
@@ -53,7 +55,6 @@ describe('a bug', () => {
     ['40001', 'serialisation failure'],
     ['40P01', 'deadlock'],
     ['XX000', 'internal error'],
-    ['28P01', 'wrong password'],
     ['ERR_INVALID_ARG_TYPE', 'a value of the wrong type'],
     ['ERR_OUT_OF_RANGE', 'a value out of range'],
     ['ERR_ASSERTION', 'an assertion'],

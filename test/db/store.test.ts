@@ -70,7 +70,7 @@ describe('the circuit', () => {
   const fail = async (times: number) => {
     for (let i = 0; i < times; i++) await unavailable()
   }
-  const pass = (ms: number) => advance('wall', ms)
+  const pass = (ms: number) => advance('monotonic', ms)
 
   it('opens after five failures in a row: no query reaches the server any more', async () => {
     gate.mode = 'shut'
