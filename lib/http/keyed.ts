@@ -13,6 +13,7 @@ import { type Services, services } from '../node/services'
 import type { Admission } from '../tenants/limits'
 import { bearerOf } from './bearer'
 import { discardBody, readJson } from './body'
+import { isStorable } from './client-read'
 import { type Preferences, parsePrefer, preferenceApplied } from './prefer'
 import { problem } from './problem'
 import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
@@ -26,9 +27,6 @@ interface Keyed<Schema extends z.ZodType> {
   // biome-ignore lint/suspicious/noExplicitAny: what an operation reports is its own business
   operation: (services: Services) => Operation<z.infer<Schema>, any>
 }
-
-/** Ids in a path are ours; anything else names nothing, and may not even be storable. */
-const ID = /^[\w-]{1,64}$/
 
 export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): Route {
   const route: Route = async (request, context) => {
@@ -89,7 +87,8 @@ async function answer<Schema extends z.ZodType>(
   if (isTooOld(request, node.config.maxRequestAgeMs)) return { parts: problem('request_too_old') }
   const valid = validate(endpoint.body, read.value)
   if (!valid.ok) return { parts: problem('invalid_request', { issues: valid.issues }) }
-  if (Object.values(params).some((id) => !ID.test(id))) return { parts: problem('order_not_found') }
+  // What no store can hold names nothing, and can't be remembered either.
+  if (!Object.values(params).every(isStorable)) return { parts: problem('order_not_found') }
 
   const prefer = parsePrefer(request.headers.get('prefer'))
   const admission = await node.limits.admit(tenant)

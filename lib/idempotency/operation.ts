@@ -32,6 +32,8 @@ export interface Settlement {
   effects: Effects
   /** The provider's reference of what was executed or declined; null where nothing was asked of it. */
   effectRef: string | null
+  /** A refusal: what the key was reserved for never came into being, and the record does not name it. */
+  nothingMade?: true
 }
 
 /** Everything that an attempt knows. `report` is what `begin` found out inside the reservation. */

@@ -92,6 +92,7 @@ const refused = (
   answer: problem(code),
   effects: [],
   effectRef: null,
+  nothingMade: true as const,
 })
 
 /** A reservation that waited for the payment under the order's lock has an older snapshot, without its ledger row. */

@@ -88,7 +88,11 @@ describe('refused, stored and replayed', () => {
     expect(replay.bytes).toEqual(first.bytes)
     expect(replay.headers['content-type']).toBe('application/problem+json')
     expect(replay.headers['idempotent-replayed']).toBe('true')
-    expect((await site.client.record(key, REFUNDS)).json()).toMatchObject({ state: 'completed', response: { status } })
+    expect((await site.client.record(key, REFUNDS)).json()).toMatchObject({
+      state: 'completed',
+      response: { status },
+      resource: null,
+    })
     return key
   }
 
@@ -96,12 +100,15 @@ describe('refused, stored and replayed', () => {
     await expectStored('ord_none', {}, 404, 'order_not_found')
   })
 
-  test.each(['ord.none', 'a%20b', '%00', 'x'.repeat(80)])(
-    'no such order, as no id is spelled: 404 (%s)',
-    async (id) => {
-      expectProblem(await site.client.refund(id, freshKey()), 404, 'order_not_found', 'new')
-    },
-  )
+  test.each(['ord.none', 'a%20b', 'x'.repeat(80)])('no such order, as no id is spelled: 404 (%s)', async (id) => {
+    await expectStored(id, {}, 404, 'order_not_found')
+  })
+
+  test('an id that no store can hold: 404, and nothing is remembered of it', async () => {
+    const key = freshKey()
+    expectProblem(await site.client.refund('%00', key), 404, 'order_not_found', 'new')
+    expect((await site.client.record(key, REFUNDS)).status).toBe(404)
+  })
 
   test('more than the order, or than what is left of it: 409', async () => {
     const order = await paidOrder()

@@ -1,6 +1,6 @@
 // Settle: an outcome is known for good. The answer, what it means for the domain and the timeline event commit
 // together, guarded by the state and attempt that the writer read before it asked anyone.
-import sql from 'sql-template-tag'
+import sql, { empty } from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import type { Settlement } from '../operation'
 import { ANSWER_VERSION } from '../record'
@@ -21,13 +21,14 @@ type Query = Pick<Store, 'query'>
 
 /** When the key expires now, or null when the record was not there any more as it was read: the writer is late. */
 export async function settle(store: Query, s: Settle): Promise<{ expiresAt: Date; completedAt: Date } | null> {
-  const { answer, effects, effectRef } = s.settlement
+  const { answer, effects, effectRef, nothingMade } = s.settlement
   const [row] = await store.query<{ expires_at: Date; completed_at: Date }>(sql`
     WITH moved AS (
       UPDATE idempotency_records r SET
         state = 'completed', version = version + 1,
         response_status = ${answer.status}::smallint, response_headers = ${JSON.stringify(answer.headers)},
         response_body = ${answer.body}, response_version = ${ANSWER_VERSION}::smallint, effect_ref = ${effectRef},
+        ${nothingMade ? sql`resource_type = NULL, resource_id = NULL,` : empty}
         completed_at = now.at, expires_at = now.at + retention_seconds * interval '1 s',
         locked_until = NULL, locked_by = NULL, reconcile_after = NULL, dead_lettered_at = NULL, last_error_code = NULL,
         timeline = ${appended({ ...s.event, status: answer.status })}
