@@ -3,15 +3,18 @@
 import { z } from 'zod'
 import { processWide } from './process-wide'
 
-const seconds = (fallback: number) => z.coerce.number().positive().default(fallback)
-const interval = (fallback: number) => z.coerce.number().nonnegative().default(fallback)
+/** Longer is a slip of the hand, and more than the timers and intervals behind it can count. */
+const A_MONTH = 30 * 86_400
+const seconds = (fallback: number) => z.coerce.number().positive().max(A_MONTH).default(fallback)
+const interval = (fallback: number) => z.coerce.number().nonnegative().max(A_MONTH).default(fallback)
 const hours = (fallback: number) =>
   z.coerce
     .number()
     .positive()
     .max(24 * 366)
     .default(fallback)
-const text = z.string().min(1)
+/** What can be sent as a bearer token. */
+const token = z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be visible ASCII without spaces')
 /** A trailing newline from a file is not part of a secret. */
 const secret = z.string().trim().min(1)
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgresql:// URL')
@@ -43,8 +46,8 @@ const Environment = z
     SANDBOX_WEBHOOK_SECRET: secret.optional(),
     ADMIN_EMAIL: z.email().optional(),
     ADMIN_PASSWORD: z.string().min(8).max(128).optional(),
-    DEMO_API_KEY: text.optional(),
-    ADMIN_TOKEN: text.optional(),
+    DEMO_API_KEY: token.optional(),
+    ADMIN_TOKEN: token.optional(),
     // what can be sent as Authorization: Bearer, and nothing else could ever match
     METRICS_TOKEN: z
       .string()

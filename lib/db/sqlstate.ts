@@ -51,5 +51,3 @@ export function isUnavailable(error: unknown): boolean {
 export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error))
 /** The database itself refused the row: whoever wrote it asked for something that can't be. */
 export const isIntegrityViolation = (error: unknown): boolean => codeOf(error).startsWith('23')
-export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
-  codeOf(error) === '23505' && (error as { constraint?: string }).constraint === constraint

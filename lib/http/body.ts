@@ -8,6 +8,8 @@ const MAX_BODY_BYTES = 256 * 1024
  * is still sending takes the answer with it. Up to here; who sends more than this is not waiting for an answer.
  */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024
+/** And who announces a body and does not send it is answered after this long. */
+const DISCARD_PATIENCE_MS = 2000
 
 export type ReadBody =
   | { ok: true; value: unknown }
@@ -18,6 +20,10 @@ export async function readJson(request: Request): Promise<ReadBody> {
   if (mediaType !== 'application/json') {
     await discardBody(request)
     return { ok: false, code: 'unsupported_media_type' }
+  }
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) {
+    await discardBody(request)
+    return { ok: false, code: 'body_too_large' }
   }
   try {
     const bytes = await readAtMost(request.body, MAX_BODY_BYTES)
@@ -37,7 +43,7 @@ export async function readRaw(request: Request): Promise<string | null> {
 }
 
 export async function discardBody(request: Request): Promise<void> {
-  await readAtMost(request.body, 0).catch(() => {})
+  if (request.body) await discard(request.body.getReader())
 }
 
 /** Null for more than that; what is beyond the limit is never kept. */
@@ -48,12 +54,25 @@ async function readAtMost(body: ReadableStream<Uint8Array> | null, limit: number
   const reader = body.getReader()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return size > limit ? null : Buffer.concat(chunks)
+    if (done) return Buffer.concat(chunks)
     size += value.byteLength
-    if (size <= limit) chunks.push(value)
-    else if (size > MAX_DISCARDED_BYTES) {
-      await reader.cancel().catch(() => {})
+    if (size > limit) {
+      await discard(reader)
       return null
     }
+    chunks.push(value)
   }
+}
+
+async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const patience = new Promise((resolve) => setTimeout(resolve, DISCARD_PATIENCE_MS).unref())
+  const rest = (async () => {
+    for (let size = 0; size < MAX_DISCARDED_BYTES; ) {
+      const { done, value } = await reader.read()
+      if (done) return
+      size += value.byteLength
+    }
+  })()
+  await Promise.race([rest.catch(() => {}), patience])
+  reader.cancel().catch(() => {})
 }

@@ -27,6 +27,3 @@ export function clientRead(read: (call: Read) => Promise<Parts>) {
     }
   }
 }
-
-/** Text that PostgreSQL can compare with: a NUL names nothing. */
-export const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed()

@@ -13,11 +13,10 @@ import { type Services, services } from '../node/services'
 import type { Admission } from '../tenants/limits'
 import { bearerOf } from './bearer'
 import { discardBody, readJson } from './body'
-import { isStorable } from './client-read'
 import { type Preferences, parsePrefer, preferenceApplied } from './prefer'
 import { problem } from './problem'
 import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
-import { validate } from './validate'
+import { isStorable, validate } from './validate'
 
 type RouteContext = { params: Promise<Record<string, string>> }
 type Route = (request: Request, context: RouteContext) => Promise<Response>

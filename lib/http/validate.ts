@@ -17,3 +17,6 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
     })),
   }
 }
+
+/** Text that PostgreSQL can compare with: a NUL names nothing. */
+export const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed()

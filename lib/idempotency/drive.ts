@@ -1,6 +1,7 @@
 // Driving one attempt from its claim to its end. Every phase returns one of a closed set, so all control flow of an
 // attempt is in this file; every write is guarded by the attempt, so a driver that lost its lease changes nothing.
 import type { Sql } from 'sql-template-tag'
+import { isUnavailable } from '../db/sqlstate'
 import type { Boundary } from './boundary'
 import { applyEvidence } from './evidence'
 import type { LeaseClock } from './lease'
@@ -123,20 +124,34 @@ async function settleOwn<Body, Report>(
   const settled = await persist(d.boundary.store, d.lease, (store) =>
     settle(store, { recordId, attempt, from: ['in_progress'], settlement, event: { event: 'settled', by, attempt } }),
   )
-  if (settled === 'store_lost') return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
+  if (settled === 'store_lost') return storeLost(executed)
   if (settled) {
     await d.boundary.step?.('settled')
     return { kind: 'answered', answer: settlement.answer, expiresAt: settled.expiresAt }
   }
-  // Told of the effect while we held the lease: that outranks a decline or a refusal.
   if (executed?.kind !== 'succeeded') {
-    const told = await persist(d.boundary.store, d.lease, (store) => effectEvidence(store, recordId))
-    if (told === 'store_lost') return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
-    if (told) return settleOwn(d, d.operation.external.conclude(d.attempt, told), told)
+    const told = await settleWithWhatWasTold(d, executed)
+    if (told) return told
   }
   if (executed) await testify(d, executed)
   return fenced(d)
 }
+
+/** Told of the effect while we held the lease: that outranks a decline, a refusal and "not executed". */
+async function settleWithWhatWasTold<Body, Report>(
+  d: Drive<Body, Report>,
+  executed?: Executed,
+): Promise<Driven | null> {
+  const told = await persist(d.boundary.store, d.lease, (store) => effectEvidence(store, d.attempt.recordId))
+  if (told === 'store_lost') return storeLost(executed)
+  return told && settleOwn(d, d.operation.external.conclude(d.attempt, told), told)
+}
+
+/** What can't be written down is lost only where there was something to lose: a refusal asked nobody. */
+const storeLost = (executed?: Executed): Driven =>
+  executed
+    ? { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
+    : { kind: 'not_executed', code: 'store_lost', expiresAt: null }
 
 function fenced<Body, Report>(d: Drive<Body, Report>): Driven {
   d.boundary.observe?.({ kind: 'late_result', endpoint: d.operation.endpoint, tenantId: d.attempt.tenantId })
@@ -161,18 +176,9 @@ async function releaseOwn<Body, Report>(d: Drive<Body, Report>, code: string): P
     release(store, { recordId, attempt, from: 'in_progress', code, effects, event, next }),
   )
   if (released === 'store_lost') return { kind: 'not_executed', code, expiresAt: null }
-  if (!released) return fenced(d)
+  if (!released) return (await settleWithWhatWasTold(d)) ?? fenced(d)
   await d.boundary.step?.('released')
-  if (released.effectEvidence) {
-    await settledWithWhatOthersSaw(d)
-    return { kind: 'fenced' }
-  }
   return { kind: 'not_executed', code, expiresAt: released.expiresAt }
-}
-
-/** Evidence that came in while we held the lease was kept for this moment. Then answer as a duplicate is answered. */
-function settledWithWhatOthersSaw<Body, Report>(d: Drive<Body, Report>): Promise<boolean> {
-  return settleByEvidence(d.boundary.store, d.operation, d.attempt.recordId, d.boundary.observe)
 }
 
 async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
@@ -184,8 +190,17 @@ async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promi
   if (!moved) return fenced(d)
   d.boundary.observe?.({ kind: 'reconcile_scheduled', endpoint: d.operation.endpoint, tenantId: d.attempt.tenantId })
   await d.boundary.step?.('given_up')
-  if (moved.hasEvidence && (await settledWithWhatOthersSaw(d))) return { kind: 'fenced' }
+  // Evidence that came in while we held the lease was kept for this moment. Then answer as a duplicate is answered.
+  if (moved.hasEvidence && (await settledByEvidence(d))) return { kind: 'fenced' }
   return { kind: 'outcome_unknown', code, expiresAt: moved.expiresAt }
+}
+
+/** The record is safely unknown by now: a store that is lost here is somebody else's to ask again. */
+function settledByEvidence<Body, Report>(d: Drive<Body, Report>): Promise<boolean> {
+  return settleByEvidence(d.boundary.store, d.operation, d.attempt.recordId, d.boundary.observe).catch((error) => {
+    if (isUnavailable(error)) return false
+    throw error
+  })
 }
 
 /** Nothing was called in a local phase or by a look-up, so after a bug there it is still proven. */

@@ -1,12 +1,11 @@
 // Evidence from whoever is not a record's owner: a webhook, a late owner, a look-up. It is kept once, and settles the
 // record at once where nobody owns it and it is proof; what an owner still works on keeps it until the owner settles
 // or the lease ends. A final record stays as it is.
-import { isIntegrityViolation } from '../db/sqlstate'
 import type { Store } from '../db/store'
 import type { Boundary } from './boundary'
 import type { AnyOperation } from './operation'
 import { settleByEvidence } from './settle-by-evidence'
-import { type Evidence, keepEvidence, openUnbookable } from './sql/evidence'
+import { type Evidence, keepEvidence } from './sql/evidence'
 
 export type Applied =
   /** This call moved the record. */
@@ -28,13 +27,6 @@ export async function applyEvidence(
   if (kept.state !== 'unknown' && kept.state !== 'failed_retryable') return 'kept'
   const operation = operations.get(kept.endpoint)
   if (!operation) return 'kept'
-  try {
-    const settled = await settleByEvidence(through.store, operation, evidence.recordId, through.observe)
-    return settled ? 'settled' : 'kept'
-  } catch (error) {
-    // Such as a charge that another record has booked already. Bringing it again would change nothing: people are told.
-    if (!isIntegrityViolation(error)) throw error
-    await openUnbookable(through.store, evidence, error)
-    return 'kept'
-  }
+  const settled = await settleByEvidence(through.store, operation, evidence.recordId, through.observe)
+  return settled ? 'settled' : 'kept'
 }

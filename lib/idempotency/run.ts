@@ -1,6 +1,7 @@
 // One keyed request from reservation to answer. Reads like the contract: reserve or find; then decide; then replay,
 // wait, claim, or say why not. Whoever loses a race comes round again and decides anew.
 import type { Sql } from 'sql-template-tag'
+import { isUnavailable } from '../db/sqlstate'
 import { claimFor, driveAttempt, reserveFor } from './attempt'
 import type { Boundary } from './boundary'
 import { decide } from './decide'
@@ -68,12 +69,20 @@ export async function run<Body, Report>(
   })
   const waitUntil = performance.now() + request.waitMs
   let created = false
-  let fenced = false
+  /** The record that this request owned and lost: from then on it is a duplicate, and one that calls nobody. */
+  let fenced: KeyRecord | null = null
+  let triedEvidence = false
 
   for (let turn = 1; ; turn++) {
     const lease = new LeaseClock(boundary.leaseMs)
     await boundary.step?.('reserving')
-    const found = await reserveFor(boundary, operation, request, fingerprint)
+    const found = await reserveFor(boundary, operation, request, fingerprint).catch((error: unknown) => {
+      if (fenced && isUnavailable(error)) return { kind: 'store_lost' as const, expiresAt: fenced.expiresAt }
+      throw error
+    })
+    // The provider may have been called by now: "no work was done" would not be true any more.
+    if (found.kind === 'store_lost')
+      return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: found.expiresAt, created }
     if (turn === 1) request.reserved?.(found.kind === 'created')
     if (found.kind === 'not_allowed') return found
     const { record } = found
@@ -85,7 +94,7 @@ export async function run<Body, Report>(
       if (record.state === 'in_progress') {
         const outcome = finished(await driveAttempt(boundary, operation, request, found, lease), record, created)
         if (outcome) return outcome
-        fenced = true
+        fenced = record
         continue
       }
     }
@@ -100,7 +109,7 @@ export async function run<Body, Report>(
         return { kind: 'unknown', record }
       case 'replay': {
         // The request that was accepted and waited for its own answer gets it first, not again.
-        const replayed = !created || fenced
+        const replayed = !created || fenced !== null
         return {
           kind: 'answered',
           answer: record.answer!,
@@ -117,15 +126,20 @@ export async function run<Body, Report>(
         await leaseIsOver(boundary, operation, record)
         break
       case 'settle_by_evidence':
-        await settleByEvidence(boundary.store, operation, record.id, boundary.observe)
+        // What can't be booked is for people to resolve.
+        if (triedEvidence) return { kind: 'unknown', record }
+        triedEvidence = !(await settleByEvidence(boundary.store, operation, record.id, boundary.observe))
         break
       case 'claim': {
+        // A process that slept must not wake up and charge, nor for somebody who has gone.
+        if (fenced || request.signal?.aborted)
+          return { kind: 'not_executed', code: 'not_claimed', expiresAt: record.expiresAt, created }
         const claimed = await claimFor(boundary, operation, request, record)
         if (!claimed) break
         const attempt = { record: { ...record, attempt: record.attempt + 1 }, report: claimed.report }
         const outcome = finished(await driveAttempt(boundary, operation, request, attempt, lease), record, created)
         if (outcome) return outcome
-        fenced = true
+        fenced = record
       }
     }
     if (turn >= MAX_TURNS) return { kind: 'in_progress', record }

@@ -1,14 +1,15 @@
 // Settling a record that nobody owns with evidence of its effect: the same conclusion that its owner would have
 // drawn, through the same transition.
+import { isIntegrityViolation } from '../db/sqlstate'
 import type { Store } from '../db/store'
 import type { Boundary } from './boundary'
 import type { AnyOperation, Attempt, Input } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
-import { proofOf } from './sql/evidence'
+import { openUnbookable, proofOf } from './sql/evidence'
 import { findWithRequest } from './sql/find'
 import { settle } from './sql/settle'
 
-/** False when what is stored proves nothing, or somebody was faster: read the record again. */
+/** False when what is stored proves nothing, can't be booked, or somebody was faster: read the record again. */
 export async function settleByEvidence(
   store: Pick<Store, 'query'>,
   operation: AnyOperation,
@@ -19,13 +20,16 @@ export async function settleByEvidence(
   const found = proof && (await findWithRequest(store, recordId))
   if (!found || found.record.attempt !== proof.attempt) return false
   const { executed, state, attempt } = proof
-  const settled = await settle(store, {
-    recordId,
-    attempt,
-    from: [state],
-    settlement: operation.external.conclude(await recallAttempt(operation, found), executed),
-    event: { event: 'settled', by: proof.source, attempt, verdict: executed.kind },
-  })
+  const settlement = operation.external.conclude(await recallAttempt(operation, found), executed)
+  const event = { event: 'settled', by: proof.source, attempt, verdict: executed.kind } as const
+  const settled = await settle(store, { recordId, attempt, from: [state], settlement, event }).catch(
+    async (error: unknown) => {
+      // Such as a charge that another record has booked already. Trying again would change nothing: people are told.
+      if (!isIntegrityViolation(error)) throw error
+      await openUnbookable(store, { recordId, source: proof.source, executed }, error)
+      return null
+    },
+  )
   if (settled && state === 'unknown') {
     const { endpoint, tenantId } = found.record
     observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })

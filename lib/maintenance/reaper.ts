@@ -11,9 +11,9 @@ const BATCH = 500
 /** Between two batches: the disk and the connections belong to live traffic first. */
 const PAUSE_MS = 20
 
-const RUN_OUT: Sql = sql`r.state IN ('completed', 'failed_retryable') AND r.expires_at <= clock_timestamp()
+export const RUN_OUT: Sql = sql`r.state IN ('completed', 'failed_retryable') AND r.expires_at <= clock_timestamp()
   AND NOT (r.state = 'failed_retryable' AND r.effect_evidence)`
-const stoodFor = (hours: number): Sql =>
+export const stoodFor = (hours: number): Sql =>
   sql`r.state = 'expired' AND r.expired_at <= clock_timestamp() - ${hours}::float8 * interval '1 h'`
 
 export interface ReaperOptions {

@@ -39,20 +39,22 @@ export async function startRun(
   store: Store,
   daemon: Daemon,
   request: RunRequest,
+  stopping?: AbortSignal,
 ): Promise<{ run: Run; ended: Promise<Run> }> {
   const [run] = await store.query<Run>(sql`
     INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, reason, state, counts, sample)
     VALUES (${newId('run')}, ${daemon.kind}, ${request.dryRun}::boolean, ${request.scheduled}::boolean,
       ${request.requestedBy}, ${request.reason}, 'running', '{}', '{}')
     RETURNING ${COLUMNS}`)
-  return { run: run!, ended: follow(store, daemon, run!) }
+  return { run: run!, ended: follow(store, daemon, run!, stopping) }
 }
 
-async function follow(store: Store, daemon: Daemon, run: Run): Promise<Run> {
+async function follow(store: Store, daemon: Daemon, run: Run, stopping?: AbortSignal): Promise<Run> {
   let progress: Progress = { done: 0, total: null, counts: {}, sample: [] }
   try {
     for await (progress of progressOf(daemon, { dryRun: run.dryRun }))
-      if (await isAborted(store, run.id, progress)) return await finish(store, run, 'aborted', progress)
+      if ((await isAborted(store, run.id, progress)) || stopping?.aborted)
+        return await finish(store, run, 'aborted', progress)
     return await finish(store, run, 'succeeded', progress)
   } catch (error) {
     log().error({ err: error, run: run.id, kind: run.kind }, 'a run failed')

@@ -17,7 +17,7 @@ const LONGEST_LOOK_MS = 1000
 const SHORTEST_LOOK_MS = 50
 
 export interface Schedule {
-  /** Ends when the runs under way have. */
+  /** Ends when the runs under way have ended the batch that they are in. */
   stop(): Promise<void>
 }
 
@@ -25,15 +25,16 @@ export function startSchedule(store: Store, nodeId: string, scheduled: readonly 
   const active = scheduled.filter(({ intervalMs }) => intervalMs > 0)
   const running = new Map<DaemonKind, Promise<unknown>>()
   const shortest = Math.min(LONGEST_LOOK_MS, ...active.map(({ intervalMs }) => intervalMs))
-  let stopped = false
+  const stopping = new AbortController()
   let looking: Promise<void> | null = null
 
   async function look(): Promise<void> {
     for (const { daemon, intervalMs } of active) {
       // Longer than its interval: the next one waits. Another node may run it meanwhile, and shares the work.
-      if (stopped || running.has(daemon.kind) || !(await takeTurn(store, daemon.kind, intervalMs))) continue
+      if (stopping.signal.aborted || running.has(daemon.kind) || !(await takeTurn(store, daemon.kind, intervalMs)))
+        continue
       const request = { dryRun: false, scheduled: true, requestedBy: nodeId, reason: null }
-      const { ended } = await startRun(store, daemon, request)
+      const { ended } = await startRun(store, daemon, request, stopping.signal)
       running.set(
         daemon.kind,
         ended.finally(() => running.delete(daemon.kind)),
@@ -56,7 +57,7 @@ export function startSchedule(store: Store, nodeId: string, scheduled: readonly 
 
   return {
     async stop() {
-      stopped = true
+      stopping.abort()
       clearInterval(timer)
       await looking
       await Promise.allSettled(running.values())

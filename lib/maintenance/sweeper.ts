@@ -2,7 +2,6 @@
 // recovery point; what somebody was told of and did not settle is settled; accepted requests past their time end with
 // a stored 408; accepted requests whose job was lost with its worker get a new one. It never calls the provider.
 import sql, { type Sql } from 'sql-template-tag'
-import { isIntegrityViolation } from '../db/sqlstate'
 import { abandon } from '../idempotency/abandon'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
@@ -18,7 +17,7 @@ const BATCH = 200
 const ABANDONED: Sql = sql`r.async AND r.state = 'pending' AND r.expires_at <= clock_timestamp()`
 
 /**
- * Accepted and waiting, but no job will take it up: there is none, or it is locked since longer than any attempt
+ * Accepted and waiting, but no job will take it up: there is none, it has failed for good, or it is locked since longer than any attempt
  * lasts, which means that its worker is dead. The job engine would wait for four hours.
  */
 const orphaned = (leaseMs: number): Sql => sql`
@@ -26,7 +25,7 @@ const orphaned = (leaseMs: number): Sql => sql`
   AND r.dead_lettered_at IS NULL AND NOT r.effect_evidence
   AND r.created_at <= clock_timestamp() - ${leaseMs}::float8 * interval '1 ms'
   AND NOT EXISTS (
-    SELECT 1 FROM graphile_worker.jobs j WHERE j.key = r.id
+    SELECT 1 FROM graphile_worker.jobs j WHERE j.key = r.id AND j.attempts < j.max_attempts
       AND (j.locked_at IS NULL OR j.locked_at > clock_timestamp() - ${leaseMs}::float8 * interval '1 ms'))`
 
 /** Told of the effect, and whoever was told did not live to settle with it. */
@@ -89,19 +88,12 @@ async function* settleTold(boundary: Boundary, operations: ReadonlyMap<string, A
     const ids: string[] = []
     for (const { id, endpoint } of rows) {
       const operation = operations.get(endpoint)
-      const settled = operation && settleByEvidence(boundary.store, operation, id, boundary.observe)
-      // What can't be booked was shown to people when it was learned; it must not keep the rest waiting.
-      if (await settled?.catch(unlessUnbookable)) ids.push(id)
+      if (operation && (await settleByEvidence(boundary.store, operation, id, boundary.observe))) ids.push(id)
     }
     if (ids.length > 0) yield { counts: { settledByEvidence: ids.length }, ids }
     if (rows.length < BATCH) return
     after = rows.at(-1)!.id
   }
-}
-
-function unlessUnbookable(error: unknown): false {
-  if (isIntegrityViolation(error)) return false
-  throw error
 }
 
 async function* abandonUntaken(

@@ -64,8 +64,9 @@ function insertOrder(attempt: Pick<OrderAttempt, 'resource' | 'input'>) {
   )`
 }
 
-const setStatus = (orderId: string, status: 'paid' | 'declined' | 'abandoned') => sql`marked AS (
-    UPDATE orders SET status = ${status}::order_status FROM moved WHERE orders.id = ${orderId}
+const setStatus = (orderId: string, status: 'paid' | 'declined' | 'abandoned', chargeRef: string | null = null) =>
+  sql`marked AS (
+    UPDATE orders SET status = ${status}::order_status, charge_ref = ${chargeRef} FROM moved WHERE orders.id = ${orderId}
   )`
 
 function concludeOrder(attempt: OrderAttempt, executed: Executed, problem: ProblemAnswer): Settlement {
@@ -94,7 +95,10 @@ function concludeOrder(attempt: OrderAttempt, executed: Executed, problem: Probl
     answer: succeeded
       ? json(201, answered, { location: `/api/orders/${attempt.resource.id}` })
       : problem('payment_declined'),
-    effects: [setStatus(attempt.resource.id, succeeded ? 'paid' : 'declined'), booked],
+    effects: [
+      succeeded ? setStatus(attempt.resource.id, 'paid', executed.ref) : setStatus(attempt.resource.id, 'declined'),
+      booked,
+    ],
     effectRef: executed.ref,
   }
 }

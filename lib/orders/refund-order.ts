@@ -31,10 +31,10 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
     endpoint: REFUND_ORDER,
     newResource: () => ({ type: 'refund', id: newId('ref') }),
     begin: ({ attempt }) => holdAmount(attempt),
-    refusal: ({ report }) => {
-      if (!report) return refused(problem, 'order_not_found')
-      if (!WAS_PAID.includes(report.status)) return refused(problem, 'order_not_refundable')
-      return report.amountCents === null ? refused(problem, 'refund_exceeds_order') : null
+    refusal: ({ report, number }) => {
+      if (!report) return refused(problem, 'order_not_found', number)
+      if (!WAS_PAID.includes(report.status)) return refused(problem, 'order_not_refundable', number)
+      return report.amountCents === null ? refused(problem, 'refund_exceeds_order', number) : null
     },
     recall: async ({ resource }) => {
       const [row] = await store.query<{ report: Held }>(sql`
@@ -56,18 +56,20 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
           amountCents: held.amountCents,
           currency: held.currency,
           paymentMethod: held.paymentMethod,
-          chargeRef: held.chargeRef ?? (await chargeRefOf(store, attempt.input.params.id!)),
+          chargeRef: held.chargeRef ?? undefined,
           reason: attempt.input.body.reason,
         })
         return 'providerRef' in outcome ? { kind: outcome.kind, ref: outcome.providerRef } : outcome
       },
       async lookUp(attempt) {
+        // Nothing was ever held for it, so nothing was ever asked of the provider.
+        if (!attempt.report) return { kind: 'not_found' }
         const found = await gateway.lookUp({
           kind: 'refund',
           providerKey: attempt.providerKey,
           reservedAt: attempt.createdAt,
-          chargeRef: holding(attempt).chargeRef ?? undefined,
-          paymentMethod: holding(attempt).paymentMethod,
+          chargeRef: attempt.report.chargeRef ?? undefined,
+          paymentMethod: attempt.report.paymentMethod,
           reason: attempt.input.body.reason,
         })
         return found.kind === 'succeeded' || found.kind === 'declined'
@@ -85,23 +87,17 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
   }
 }
 
+/** The first attempt's refusal leaves no refund behind; a later one's may have been seen while it held its amount. */
 const refused = (
   problem: ProblemAnswer,
   code: 'order_not_found' | 'order_not_refundable' | 'refund_exceeds_order',
-) => ({
+  attempt: number,
+): Settlement => ({
   answer: problem(code),
   effects: [],
   effectRef: null,
-  nothingMade: true as const,
+  ...(attempt === 1 ? { nothingMade: true } : {}),
 })
-
-/** A reservation that waited for the payment under the order's lock has an older snapshot, without its ledger row. */
-async function chargeRefOf(store: Store, orderId: string): Promise<string | undefined> {
-  const [row] = await store.query<{ ref: string }>(sql`
-    SELECT provider_ref AS ref FROM ledger_entries
-    WHERE order_id = ${orderId} AND kind = 'charge' AND status = 'succeeded'`)
-  return row?.ref
-}
 
 function holding(attempt: RefundAttempt): Held & { amountCents: number } {
   if (!attempt.report || attempt.report.amountCents === null) throw new Error('a refund without a held amount')
@@ -110,7 +106,7 @@ function holding(attempt: RefundAttempt): Held & { amountCents: number } {
 
 const reportOf = (amount: Sql): Sql => sql`json_build_object(
   'status', o.status, 'customerId', o.customer_id, 'currency', o.currency, 'paymentMethod', o.payment_method,
-  'chargeRef', (SELECT l.provider_ref FROM ledger_entries l WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded'),
+  'chargeRef', o.charge_ref,
   'amountCents', ${amount})`
 
 /**

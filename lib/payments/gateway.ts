@@ -65,6 +65,7 @@ export interface ProviderEvent {
   /** The provider's id of the event: a repeated one does nothing. */
   id: string
   providerKey: string
+  effect: EffectKind
   outcome: { kind: 'succeeded' | 'declined'; providerRef: string }
 }
 

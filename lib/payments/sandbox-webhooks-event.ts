@@ -77,7 +77,7 @@ export function parseSandboxEvent(
     }
   const { id, data } = parsed.data
   const outcome = { kind: data.status === 'succeeded' ? 'succeeded' : 'declined', providerRef: data.ref } as const
-  return { kind: 'genuine', event: { id, providerKey: data.providerKey, outcome } }
+  return { kind: 'genuine', event: { id, providerKey: data.providerKey, effect: data.kind, outcome } }
 }
 
 function parseJson(text: string): unknown {

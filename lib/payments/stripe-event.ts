@@ -2,7 +2,7 @@
 // is decided.
 
 import Stripe from 'stripe'
-import type { ProviderEvent } from './gateway'
+import type { EffectKind, ProviderEvent } from './gateway'
 import { providerKeyOf, stateOf } from './stripe-outcome'
 import { verifySignature } from './webhook-signature'
 
@@ -55,5 +55,9 @@ function told(
   kind: ProviderEvent['outcome']['kind'],
 ): ProviderEvent | null {
   const providerKey = providerKeyOf(effect)
-  return providerKey ? { id, providerKey, outcome: { kind, providerRef: effect.id } } : null
+  if (!providerKey) return null
+  return { id, providerKey, effect: effectOf(effect), outcome: { kind, providerRef: effect.id } }
 }
+
+const effectOf = (effect: Stripe.PaymentIntent | Stripe.Refund): EffectKind =>
+  effect.object === 'refund' ? 'refund' : 'charge'

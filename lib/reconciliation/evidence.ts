@@ -5,7 +5,10 @@ import type { Boundary } from '../idempotency/boundary'
 import { type Applied, applyEvidence } from '../idempotency/evidence'
 import type { AnyOperation } from '../idempotency/operation'
 import { recordIdOf } from '../idempotency/record'
-import type { ProviderEvent } from '../payments/gateway'
+import type { EffectKind, ProviderEvent } from '../payments/gateway'
+
+/** What a key that stands for such an effect was reserved for. An event of another kind does not speak of it. */
+const RESOURCES: Record<EffectKind, string> = { charge: 'order', refund: 'refund' }
 
 export function applyProviderEvent(
   boundary: Boundary,
@@ -21,6 +24,7 @@ export function applyProviderEvent(
     sourceId: event.id,
     attempt: null,
     executed: { kind, ref },
+    about: RESOURCES[event.effect],
     booked: isBooked(ref),
   })
 }

@@ -12,7 +12,6 @@ const SLACK_MS = 10_000
 
 export interface ReconcilerOptions extends Reconciliation {
   lookUpLimitMs: number
-  onReconciled?(recordId: string, outcome: Reconciled): void
 }
 
 export function reconciler(options: ReconcilerOptions): Daemon {
@@ -28,10 +27,9 @@ export function reconciler(options: ReconcilerOptions): Daemon {
         const ids = await takeDue(store, { limit: BATCH, holdMs: options.lookUpLimitMs + SLACK_MS })
         const outcomes = await Promise.all(ids.map((id) => reconcile(options, id, 'reconciler')))
         const counts: Counts = {}
-        outcomes.forEach((outcome, i) => {
+        outcomes.forEach((outcome) => {
           if (!outcome) return
           for (const name of namesOf(outcome)) counts[name] = (counts[name] ?? 0) + 1
-          options.onReconciled?.(ids[i]!, outcome)
         })
         if (ids.length > 0) yield { counts, ids }
         if (ids.length < BATCH) return

@@ -1,6 +1,8 @@
 // What a body may be: media type, size, JSON, and each field at both of its ends. What is refused is not stored.
+import { once } from 'node:events'
+import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshKey, type OrderView, orderBody } from '../support/client'
+import { API_KEY, freshKey, type OrderView, orderBody } from '../support/client'
 import { expectProblem } from '../support/problem'
 import { openSite, type Site } from '../support/site'
 
@@ -65,6 +67,18 @@ describe('size', () => {
     expectProblem(await site.client.order(freshKey(), body), 413, 'body_too_large', 'same')
     const chunks = Array.from({ length: Math.ceil(bytes / 65_536) }, (_, i) => body.slice(i * 65_536, (i + 1) * 65_536))
     expectProblem(await site.client.order(freshKey(), chunks), 413, 'body_too_large', 'same')
+  })
+
+  test('that is announced and never sent is answered all the same', async () => {
+    const { port } = new URL(site.url)
+    const socket = net.connect(Number(port), 'localhost')
+    socket.write(
+      `POST /api/orders HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${API_KEY}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n{`,
+    )
+    const [first] = (await once(socket, 'data')) as [Buffer]
+    expect(first.toString()).toMatch(/^HTTP\/1.1 413 /)
+    socket.destroy()
   })
 })
 

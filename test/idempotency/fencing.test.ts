@@ -180,17 +180,21 @@ describe('a late owner of a record that is failed_retryable', () => {
   it.each([
     ['refused', refused],
     ['timed out', timedOut],
-  ])('changes nothing where it learned nothing; its client is the next request: %s', async (_, outcome) => {
+  ])('changes nothing where it learned nothing, and calls nobody any more: %s', async (_, outcome) => {
     const late = await lateOwner(outcome())
-    expect(toldBy(await late.comesBack())).toBe('201')
-    expect(await events()).toEqual(['reserved', 'lease_over', 'released', 'claimed', 'settled'])
+    expect(toldBy(await late.comesBack())).toBe('not_executed')
+    expect(await events()).toEqual(['reserved', 'lease_over', 'released'])
     expect(await evidence()).toEqual([])
+    expect(gateway.calls).toHaveLength(1)
+    expect(toldBy(await place())).toBe('201')
   })
 
-  it('keeps its decline, which moves nothing; its client is the next request and runs it', async () => {
+  it('keeps its decline, which moves nothing; its client’s next request runs it', async () => {
     const late = await lateOwner(declined(ref('no')))
-    expect(toldBy(await late.comesBack())).toBe('201')
+    expect(toldBy(await late.comesBack())).toBe('not_executed')
     expect(await evidence()).toEqual([{ source: 'late_owner', attempt: 1, verdict: 'declined' }])
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 1 })
+    expect(toldBy(await place())).toBe('201')
     expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', attempt: 2 })
     expect(gateway.lookUps).toHaveLength(1)
     expect(await discrepancies()).toEqual([])

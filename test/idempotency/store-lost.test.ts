@@ -184,12 +184,26 @@ describe('a commit whose acknowledgement was lost', () => {
     expect(await discrepancies()).toEqual([])
   })
 
-  it('of a release makes its client the next request: it asks the provider before it calls', async () => {
+  it('of a release is a release all the same: its client is told to come back', async () => {
     gateway.nextCall(refused)
-    expect(toldBy(await place(through(losingTheAcknowledgement(isRelease))))).toBe('201')
-    expect(gateway.lookUps).toHaveLength(1)
-    expect(gateway.calls).toHaveLength(2)
-    expect(await bench.recordOf(key)).toMatchObject({ attempt: 2 })
+    expect(toldBy(await place(through(losingTheAcknowledgement(isRelease))))).toBe('not_executed')
+    expect(gateway.calls).toHaveLength(1)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 1 })
+  })
+
+  it('of a settle, with the store gone after it: the outcome is not known, for the provider was called', async () => {
+    let settled = false
+    const store = tampered(bench.store, async (send, statement) => {
+      if (settled) throw connectionLost()
+      const rows = await send()
+      if (!isSettle(statement)) return rows
+      settled = true
+      throw connectionLost()
+    })
+    const comesBack = { ...store, queryPastCircuit: bench.store.queryPastCircuit }
+    expect(toldBy(await place(through(comesBack)))).toBe('outcome_unknown')
+    expect(gateway.calls).toHaveLength(1)
+    expect(toldBy(await place())).toBe('201 replayed')
   })
 
   it('of an unknown outcome is found again', async () => {

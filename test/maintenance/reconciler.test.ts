@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AnyOperation } from '../../lib/idempotency/operation'
+import { keepEvidence } from '../../lib/idempotency/sql/evidence'
 import { enqueueAccepted } from '../../lib/jobs/enqueue'
 import { runAcceptedJob } from '../../lib/jobs/run-accepted'
 import { migrateJobs } from '../../lib/jobs/worker'
 import { runOnce } from '../../lib/maintenance/daemon'
+import { sweeper } from '../../lib/maintenance/sweeper'
 import { reconcile } from '../../lib/reconciliation/reconcile'
 import { reconciler } from '../../lib/reconciliation/reconciler'
 import {
@@ -220,5 +222,90 @@ describe('the reconciler', () => {
     await unknownOrder()
     expect(await runOnce(reconciler(options()), { dryRun: true })).toEqual({ lookUps: 1 })
     expect(gateway.lookUps).toHaveLength(0)
+  })
+
+  it('releases a refused refund whose owner died before it could say so; its retry gets the stored refusal', async () => {
+    const key = newKey()
+    const dead = {
+      ...bench.boundary,
+      step: (step: string) => (step === 'reserved' ? new Promise<void>(() => {}) : undefined),
+    }
+    void bench.refund(gateway, 'ord_none', {}, { key, boundary: dead })
+    await expect.poll(() => bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [key])).toHaveLength(1)
+    await bench.endLease(key)
+    await runOnce(sweeper(bench.boundary, operations))
+    await settleWindowOver(key)
+    expect(await run()).toMatchObject({ not_found: 1, settled: 1 })
+    expect(gateway.lookUps).toHaveLength(0)
+    const retried = await bench.refund(gateway, 'ord_none', {}, { key })
+    expect(retried).toMatchObject({ kind: 'answered', answer: { status: 404 } })
+    const { id } = await bench.recordOf(key)
+    expect(await reconcile(options(), id, 'operator')).toMatchObject({ settled: false })
+  })
+
+  it('is not held up by a look-up that breaks, and counts it', async () => {
+    const [broken, fine] = [await unknownOrder(), await unknownOrder()]
+    const { id } = await bench.recordOf(broken)
+    const answer = (request: { providerKey: string }) => {
+      if (request.providerKey.endsWith(id)) throw new Error('a bug')
+      return found()
+    }
+    gateway.nextLookUp(answer, answer)
+    await run()
+    expect(await bench.recordOf(broken)).toMatchObject({ state: 'unknown', reconcile_attempts: 1 })
+    expect((await bench.recordOf(fine)).state).toBe('completed')
+  })
+
+  it('tells people of a charge that another record has booked, and asks no more in the end', async () => {
+    const [first, second] = [await unknownOrder(), await unknownOrder()]
+    gateway.nextLookUp(
+      () => found('ch_same'),
+      () => found('ch_same'),
+      () => found('ch_same'),
+    )
+    await run(2)
+    const states = [await bench.recordOf(first), await bench.recordOf(second)]
+    const stuck = states.find(({ state }) => state === 'unknown')!
+    expect(states.filter(({ state }) => state === 'completed')).toHaveLength(1)
+    await dueNow(String(stuck.key))
+    expect(await run(2)).toMatchObject({ deadLettered: 1 })
+    expect(await bench.rows(`SELECT kind FROM discrepancies WHERE record_id = $1`, [stuck.id])).toEqual([
+      { kind: 'unbookable_evidence' },
+    ])
+  })
+
+  it('gives nothing back while evidence of the refund is stored, and settles with that', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const key = newKey()
+    gateway.nextCall(timedOut)
+    await bench.refund(gateway, orderId, {}, { key })
+    await settleWindowOver(key)
+    const { id } = await bench.recordOf(key)
+    gateway.nextLookUp(async () => {
+      const executed = { kind: 'succeeded', ref: 're_seen' } as const
+      await keepEvidence(bench.store, { recordId: id, source: 'webhook', sourceId: 'evt_r', attempt: null, executed })
+      return { kind: 'not_found' }
+    })
+    await run()
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', response_status: 201, effect_ref: 're_seen' })
+    expect(await bench.rows('SELECT held_cents, refunded_cents FROM orders')).toEqual([
+      { held_cents: '0', refunded_cents: '1000' },
+    ])
+    expect(await bench.recordOf(key)).not.toMatchObject({
+      timeline: expect.arrayContaining([expect.objectContaining({ event: 'released' })]),
+    })
+  })
+
+  it('counts the look-ups of each attempt by themselves', async () => {
+    const key = newKey()
+    const body = orderOf()
+    gateway.nextCall(timedOut, timedOut)
+    await bench.place(gateway, body, { key })
+    gateway.nextLookUp(() => ({ kind: 'unreachable', code: 'down' }))
+    await run()
+    await settleWindowOver(key)
+    await run()
+    await bench.place(gateway, body, { key })
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', attempt: 2, reconcile_attempts: 0 })
   })
 })

@@ -140,7 +140,9 @@ describe('the schedule', () => {
     const stopping = schedule.stop()
     hold.open()
     await stopping
-    expect(await bench.rows(`SELECT kind, state FROM runs`)).toEqual([{ kind: 'sweeper', state: 'succeeded' }])
+    expect(await bench.rows(`SELECT kind, state, done FROM runs`)).toEqual([
+      { kind: 'sweeper', state: 'aborted', done: 1 },
+    ])
     expect(off).toBe(0)
   })
 })

@@ -18,6 +18,7 @@ describe('what an event says', () => {
   const told = (kind: string, providerRef: string) => ({
     id: 'evt_1',
     providerKey: 'oo_1',
+    effect: providerRef.startsWith('re_') ? 'refund' : 'charge',
     outcome: { kind, providerRef },
   })
   const status = (state: string) => refund({ status: state, ...OURS })

@@ -146,11 +146,11 @@ describe('evidence of a decline', () => {
     expect(await one.state()).toBe('unknown')
   })
 
-  it('is proof about two attempts once it comes after the settle window', async () => {
+  it('in a webhook, which does not say of which attempt it speaks, is never proof about two', async () => {
     await unknownAgain()
     await one.pastSettleWindow()
-    expect(await one.webhook({ kind: 'declined', ref: ref('no') })).toBe('settled')
-    expect(await one.told()).toBe('402 replayed')
+    expect(await one.webhook({ kind: 'declined', ref: ref('no') })).toBe('kept')
+    expect(await one.state()).toBe('unknown')
   })
 
   it('of an earlier attempt is no proof about the last one, whenever it comes', async () => {
@@ -296,5 +296,14 @@ describe('evidence that can’t be booked', () => {
     ])
     await one.sweep()
     expect(await one.state()).toBe('unknown')
+  })
+})
+
+describe('evidence of another kind of effect', () => {
+  it('does not settle a record: a refund under an order’s key is shown to people', async () => {
+    await unknown()
+    expect(await one.webhook({ effect: 'refund', ref: ref('strange') })).toBe('record_gone')
+    expect(await one.record()).toMatchObject({ state: 'unknown', effect_evidence: false })
+    expect(await one.discrepancies()).toMatchObject([{ kind: 'contradicting_evidence' }])
   })
 })

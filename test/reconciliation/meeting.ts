@@ -124,12 +124,21 @@ export async function openMeeting() {
       reconcileDue: (store?: Store) => runOnce(reconciler({ ...reconciliation(through(store)), lookUpLimitMs: 1000 })),
       reap: (store?: Store, tombstoneHours = 168) => runOnce(reaper(store ?? bench.store, { tombstoneHours })),
       /** What the provider reports of a charge, its only one unless it is named. */
-      async webhook(of: Partial<{ id: string; ref: string; kind: 'succeeded' | 'declined'; store: Store }> = {}) {
+      async webhook(
+        of: Partial<{
+          id: string
+          ref: string
+          kind: 'succeeded' | 'declined'
+          effect: 'charge' | 'refund'
+          store: Store
+        }> = {},
+      ) {
         const recordId = await bench.rows<{ id: string }>('SELECT id FROM idempotency_records WHERE key = $1', [key])
         const [charge] = await charges()
         const event = {
           id: of.id ?? `evt_${++events}_${key}`,
           providerKey: charge?.provider_key ?? `onceover-${recordId[0]!.id}`,
+          effect: of.effect ?? 'charge',
           outcome: { kind: of.kind ?? 'succeeded', providerRef: of.ref ?? charge!.ref },
         } as const
         return applyProviderEvent(through(of.store), operations, event) as Promise<Applied>

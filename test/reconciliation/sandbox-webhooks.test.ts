@@ -172,7 +172,12 @@ describe('a delivery', () => {
     expect(id).toMatch(/^evt_/)
     expect(parseSandboxEvent(body, signature, SECRET, Date.now())).toEqual({
       kind: 'genuine',
-      event: { id, providerKey: request.providerKey, outcome: { kind: 'succeeded', providerRef: ref } },
+      event: {
+        id,
+        providerKey: request.providerKey,
+        effect: 'charge',
+        outcome: { kind: 'succeeded', providerRef: ref },
+      },
     })
     expect(await rows()).toMatchObject([{ delivered: true, attempts: 1 }])
     await makeDue()

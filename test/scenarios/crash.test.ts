@@ -52,8 +52,11 @@ const SYNC: Crash[] = [
   { at: 'released', paymentMethod: 'pm_refused_once' },
   { at: 'claimed', paymentMethod: 'pm_refused_once', onRetry: true },
   { at: 'looked_up', paymentMethod: 'pm_refused_once', onRetry: true },
+  { at: 'reserved', paymentMethod: 'pm_ok', endpoint: 'refund' },
+  { at: 'reserved', paymentMethod: 'pm_declined', endpoint: 'refund' },
   { at: 'calling', paymentMethod: 'pm_ok', endpoint: 'refund' },
   { at: 'called', paymentMethod: 'pm_ok', endpoint: 'refund' },
+  { at: 'settled', paymentMethod: 'pm_ok', endpoint: 'refund' },
 ]
 
 const ASYNC: Crash[] = [
@@ -108,20 +111,27 @@ describe.each([true, false])('with a provider that honours keys: %s', (idempoten
   async function meet(client: Client, crash: Crash, victimEnv: Record<string, string>) {
     const request = { key: freshKey(), body: orderBody({ paymentMethod: crash.paymentMethod }) }
     if (crash.endpoint === 'refund') {
-      const order = (await client.order(request.key, request.body)).json<{ id: string }>()
+      const orderId = await placed(client, request)
       const key = freshKey()
-      await killedBy(crash, victimEnv, (victim) => victim.refund(order.id, key))
+      await killedBy(crash, victimEnv, (victim) => victim.refund(orderId, key))
+      // An order that was declined can't be refunded.
+      const final = crash.paymentMethod === 'pm_declined' ? 409 : 201
       await until(
-        () => client.refund(order.id, key),
-        ({ status }) => status === 201,
+        () => client.refund(orderId, key),
+        ({ status, headers }) => status === final && headers['idempotent-replayed'] === 'true',
         STUCK_MS,
       )
-      expect(await countCharges(client.url, request.body.customerId, 'refund')).toBe(1)
+      expect(await countCharges(client.url, request.body.customerId, 'refund')).toBe(final === 201 ? 1 : 0)
       return
     }
     if (crash.onRetry) expect((await client.order(request.key, request.body)).status).toBe(503)
     await killedBy(crash, victimEnv, (victim) => victim.order(request.key, request.body))
     await settles(client, request)
+  }
+
+  async function placed(client: Client, { key, body }: { key: string; body: OrderRequest }): Promise<string> {
+    await client.order(key, body)
+    return (await client.record(key)).json<{ resource: { id: string } }>().resource.id
   }
 
   /** A node that kills itself at the step, met by one request that never gets its answer. */

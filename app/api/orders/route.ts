@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { clientRead, isStorable } from '../../../lib/http/client-read'
+import { clientRead } from '../../../lib/http/client-read'
 import { decodeCursor, encodeCursor } from '../../../lib/http/cursor'
 import { keyed } from '../../../lib/http/keyed'
 import { problem } from '../../../lib/http/problem'
 import { json } from '../../../lib/http/respond'
-import { validate } from '../../../lib/http/validate'
+import { isStorable, validate } from '../../../lib/http/validate'
 import { listOrders } from '../../../lib/orders/read'
 import { OrderRequest } from '../../../lib/orders/schema'
 

@@ -17,6 +17,8 @@ export interface Evidence {
   /** The attempt that it speaks of; null where the source can't tell. */
   attempt: number | null
   executed: Executed
+  /** The type of the resource that it speaks of; a record of another is not meant, whatever its key. */
+  about?: string
   /** Whether the domain, which outlives the record, has this effect: a condition. Without it, it has none. */
   booked?: Sql
 }
@@ -42,7 +44,9 @@ export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Pr
   if (e.attempt !== null) event.attempt = e.attempt
   const [row] = await store.query<KeptEvidence>(sql`
     WITH subject AS MATERIALIZED (
-      SELECT id, state, attempt, endpoint FROM idempotency_records WHERE id = ${e.recordId} FOR UPDATE
+      SELECT id, state, attempt, endpoint FROM idempotency_records WHERE id = ${e.recordId}
+        AND resource_type IS NOT DISTINCT FROM coalesce(${e.about ?? null}, resource_type)
+      FOR UPDATE
     ), kept AS (
       INSERT INTO evidence (id, record_id, source, source_id, attempt, verdict, detail)
       SELECT ${newId('evd')}, (SELECT id FROM subject), ${e.source}, ${e.sourceId},
@@ -77,7 +81,11 @@ export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Pr
 }
 
 /** The evidence is kept, and the domain's own rules refuse what it means. */
-export async function openUnbookable(store: Pick<Store, 'query'>, e: Evidence, refusal: unknown): Promise<void> {
+export async function openUnbookable(
+  store: Pick<Store, 'query'>,
+  e: Pick<Evidence, 'recordId' | 'source' | 'executed'>,
+  refusal: unknown,
+): Promise<void> {
   const { kind: verdict, ref } = e.executed
   const { constraint = null } = refusal as { constraint?: string }
   await store.query(sql`
@@ -107,7 +115,7 @@ export interface Proof {
  * What stored evidence proves about a record that nobody owns: the one rule for what evidence may move. A charge
  * settles an unknown outcome and takes back "proven not executed". A decline settles an unknown outcome only if no
  * other attempt can still be charged: there was no other, or it speaks of the last one and was learned after the
- * window of them all.
+ * window of them all. A webhook does not say which attempt it speaks of; a look-up then has to.
  */
 export async function proofOf(store: Pick<Store, 'query'>, recordId: string): Promise<Proof | null> {
   const [row] = await store.query<{ verdict: Executed['kind']; ref: string } & Omit<Proof, 'executed'>>(sql`
@@ -116,7 +124,8 @@ export async function proofOf(store: Pick<Store, 'query'>, recordId: string): Pr
     WHERE r.id = ${recordId} AND (
       (e.verdict = 'succeeded' AND r.state IN ('unknown', 'failed_retryable'))
       OR (e.verdict = 'declined' AND r.state = 'unknown'
-        AND (r.attempt = 1 OR (e.attempt = r.attempt AND e.created_at >= r.settles_at))))
+        AND (r.attempt = 1
+          OR (e.source <> 'webhook' AND e.attempt = r.attempt AND e.created_at >= r.settles_at))))
     ORDER BY e.verdict = 'succeeded' DESC, e.created_at, e.id LIMIT 1`)
   if (!row) return null
   const { verdict: kind, ref, ...found } = row

@@ -18,15 +18,12 @@ export interface Release {
   next?: Sql | null
 }
 
-export interface Released {
-  expiresAt: Date
-  /** Somebody told us of the effect all the same: settle with that at once. */
-  effectEvidence: boolean
-}
-
-/** When the key expires now, or null when the record was not there any more as it was read. */
-export async function release(store: Pick<Store, 'query'>, r: Release): Promise<Released | null> {
-  const [row] = await store.query<{ expires_at: Date; effect_evidence: boolean }>(sql`
+/**
+ * When the key expires now, or null when the record was not there any more as it was read, or somebody has told us of
+ * the effect: then nothing is given back that the effect has taken.
+ */
+export async function release(store: Pick<Store, 'query'>, r: Release): Promise<{ expiresAt: Date } | null> {
+  const [row] = await store.query<{ expires_at: Date }>(sql`
     WITH moved AS (
       UPDATE idempotency_records r SET
         state = 'failed_retryable', version = version + 1, expires_at = now.at + retention_seconds * interval '1 s',
@@ -35,8 +32,9 @@ export async function release(store: Pick<Store, 'query'>, r: Release): Promise<
         last_error_code = ${r.code}, timeline = ${appended({ ...r.event, code: r.code })}
       FROM ${NOW}
       WHERE id = ${r.recordId} AND state = ${r.from}::record_state AND attempt = ${r.attempt}::int
+        AND NOT effect_evidence
       RETURNING r.*
     )${withEffects(r.effects)}
-    SELECT expires_at, effect_evidence, ${NOTIFY_WAITERS}, ${r.next ?? sql`NULL`}::text AS job FROM moved r`)
-  return row ? { expiresAt: row.expires_at, effectEvidence: row.effect_evidence } : null
+    SELECT expires_at, ${NOTIFY_WAITERS}, ${r.next ?? sql`NULL`}::text AS job FROM moved r`)
+  return row ? { expiresAt: row.expires_at } : null
 }

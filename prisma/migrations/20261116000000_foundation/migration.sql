@@ -123,6 +123,7 @@ CREATE TABLE "orders" (
     "note" TEXT,
     "payment_method" TEXT NOT NULL,
     "status" "order_status" NOT NULL DEFAULT 'pending_payment',
+    "charge_ref" TEXT,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "orders_pkey" PRIMARY KEY ("id")

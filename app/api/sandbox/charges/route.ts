@@ -1,7 +1,7 @@
 import { bearerOf } from '../../../../lib/http/bearer'
-import { isStorable } from '../../../../lib/http/client-read'
 import { problem } from '../../../../lib/http/problem'
 import { failure, json, requestIdOf, toResponse } from '../../../../lib/http/respond'
+import { isStorable } from '../../../../lib/http/validate'
 import { services } from '../../../../lib/node/services'
 import { operatorRole } from '../../../../lib/operators/authenticate'
 import { listCharges } from '../../../../lib/payments/sandbox'

@@ -1,6 +1,7 @@
-import { clientRead, isStorable } from '../../../../../../lib/http/client-read'
+import { clientRead } from '../../../../../../lib/http/client-read'
 import { problem } from '../../../../../../lib/http/problem'
 import { json } from '../../../../../../lib/http/respond'
+import { isStorable } from '../../../../../../lib/http/validate'
 import { findRefund } from '../../../../../../lib/orders/read'
 
 export const GET = clientRead(async ({ params, tenant, node }) => {
