@@ -10,8 +10,10 @@ export type Counts = Record<string, number>
 export interface Batch {
   /** What was done (in a dry run: what would be), by name. */
   counts: Counts
-  /** The records that it was done to. */
+  /** The records that it was done to, or a sample of them. */
   ids: readonly string[]
+  /** How many they are, where `ids` is a sample. */
+  size?: number
   /** How many there are in all, where that is known. */
   total?: number
 }
@@ -44,7 +46,7 @@ export async function* progressOf(daemon: Daemon, options: { dryRun: boolean }):
   for await (const batch of daemon.batches(options)) {
     for (const [name, count] of Object.entries(batch.counts))
       progress.counts[name] = (progress.counts[name] ?? 0) + count
-    progress.done += batch.ids.length
+    progress.done += batch.size ?? batch.ids.length
     progress.total = batch.total ?? progress.total
     progress.sample = [...progress.sample, ...batch.ids].slice(0, SAMPLE_SIZE)
     yield { ...progress, counts: { ...progress.counts } }

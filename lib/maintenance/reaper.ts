@@ -5,6 +5,7 @@ import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
 import { appended, NOW } from '../idempotency/sql/event'
 import type { Batch, Daemon } from './daemon'
+import { wouldTouch } from './dry-run'
 
 /** Small enough that its locks are held for milliseconds. */
 const BATCH = 500
@@ -28,22 +29,14 @@ export function reaper(store: Store, options: ReaperOptions): Daemon {
     kind: 'reaper',
     async *batches({ dryRun }) {
       if (dryRun) {
-        yield* found(store, 'expired', RUN_OUT)
-        yield* found(store, 'deleted', deletable)
+        yield* wouldTouch(store, 'expired', RUN_OUT)
+        yield* wouldTouch(store, 'deleted', deletable)
         return
       }
       yield* inBatches(() => expireBatch(store))
       yield* inBatches(() => deleteBatch(store, deletable, options.onDeleted))
     },
   }
-}
-
-async function* found(store: Store, name: string, predicate: Sql): AsyncIterable<Batch> {
-  const [row] = await store.query<{ count: number }>(sql`
-    SELECT count(*)::int AS count FROM idempotency_records r WHERE ${predicate}`)
-  const ids = await store.query<{ id: string }>(sql`
-    SELECT r.id FROM idempotency_records r WHERE ${predicate} LIMIT 100`)
-  if (row && row.count > 0) yield { counts: { [name]: row.count }, ids: ids.map(({ id }) => id) }
 }
 
 async function* inBatches(next: () => Promise<Batch & { full: boolean }>): AsyncIterable<Batch> {

@@ -10,6 +10,7 @@ import { findWithRequest } from '../idempotency/sql/find'
 import { LEASE_IS_OVER, sweepLeases } from '../idempotency/sql/lease-over'
 import { enqueueAccepted } from '../jobs/enqueue'
 import type { Batch, Daemon } from './daemon'
+import { wouldTouch } from './dry-run'
 
 const BATCH = 200
 
@@ -37,10 +38,10 @@ export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyO
     kind: 'sweeper',
     async *batches({ dryRun }) {
       if (dryRun) {
-        yield* found(boundary, 'leasesOver', LEASE_IS_OVER)
-        yield* found(boundary, 'settledByEvidence', TOLD)
-        yield* found(boundary, 'abandoned', ABANDONED)
-        yield* found(boundary, 'requeued', orphans)
+        yield* wouldTouch(boundary.store, 'leasesOver', LEASE_IS_OVER)
+        yield* wouldTouch(boundary.store, 'settledByEvidence', TOLD)
+        yield* wouldTouch(boundary.store, 'abandoned', ABANDONED)
+        yield* wouldTouch(boundary.store, 'requeued', orphans)
         return
       }
       yield* sweepExpiredLeases(boundary, operations)
@@ -49,13 +50,6 @@ export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyO
       yield* requeueOrphans(boundary, orphans)
     },
   }
-}
-
-async function* found(boundary: Boundary, name: string, predicate: Sql): AsyncIterable<Batch> {
-  const [row] = await boundary.store.query<{ count: number; ids: string[] }>(sql`
-    SELECT count(*)::int AS count, coalesce((array_agg(r.id ORDER BY r.created_at))[1:100], '{}') AS ids
-    FROM idempotency_records r WHERE ${predicate}`)
-  if (row && row.count > 0) yield { counts: { [name]: row.count }, ids: row.ids }
 }
 
 async function* sweepExpiredLeases(

@@ -1,7 +1,7 @@
 // The reconciler: due unknown outcomes, the longest overdue first, a few at a time so that a slow provider does not
 // hold up the rest.
-import sql from 'sql-template-tag'
-import type { Batch, Counts, Daemon } from '../maintenance/daemon'
+import type { Counts, Daemon } from '../maintenance/daemon'
+import { wouldTouch } from '../maintenance/dry-run'
 import { DUE, takeDue } from './due'
 import { type Reconciled, type Reconciliation, reconcile } from './reconcile'
 
@@ -20,7 +20,7 @@ export function reconciler(options: ReconcilerOptions): Daemon {
     kind: 'reconciler',
     async *batches({ dryRun }) {
       if (dryRun) {
-        yield* due(options)
+        yield* wouldTouch(store, 'lookUps', DUE)
         return
       }
       for (;;) {
@@ -36,13 +36,6 @@ export function reconciler(options: ReconcilerOptions): Daemon {
       }
     },
   }
-}
-
-async function* due({ boundary: { store } }: ReconcilerOptions): AsyncIterable<Batch> {
-  const [row] = await store.query<{ count: number; ids: string[] }>(sql`
-    SELECT count(*)::int AS count, coalesce((array_agg(r.id ORDER BY r.reconcile_after))[1:100], '{}') AS ids
-    FROM idempotency_records r WHERE ${DUE}`)
-  if (row && row.count > 0) yield { counts: { lookUps: row.count }, ids: row.ids }
 }
 
 function namesOf(outcome: Reconciled): string[] {

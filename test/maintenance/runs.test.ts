@@ -1,5 +1,7 @@
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Batch, Daemon } from '../../lib/maintenance/daemon'
+import { wouldTouch } from '../../lib/maintenance/dry-run'
 import { abortRun, failDeadRuns, findRun, startRun } from '../../lib/maintenance/runs'
 import { startSchedule } from '../../lib/maintenance/schedule'
 import { barrier, openBench } from '../support/boundary'
@@ -89,6 +91,22 @@ describe('a run', () => {
     const { ended } = await startRun(bench.store, daemon, REQUEST)
     expect((await ended).sample).toHaveLength(100)
     expect((await ended).done).toBe(250)
+  })
+})
+
+describe('a dry run', () => {
+  it('says how many records it would touch, and shows at most a hundred of them', async () => {
+    await bench.rows(
+      `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
+         request, request_id, retention_seconds, created_at, expires_at, timeline)
+       SELECT 'idem_' || n, 'ten_bench', 'POST /api/orders', 'key-0000000000-' || n, 'v1:' || repeat('0', 64), 'pending',
+         true, 0, false, '{}', 'req', 60, now(), now(), '[{}]' FROM generate_series(1, 250) n`,
+    )
+    const daemon = daemonOf(() => wouldTouch(bench.store, 'pending', sql`r.state = 'pending'`))
+    const { ended } = await startRun(bench.store, daemon, { ...REQUEST, dryRun: true })
+    const run = await ended
+    expect(run).toMatchObject({ dryRun: true, done: 250, total: 250, counts: { pending: 250 } })
+    expect(run.sample).toHaveLength(100)
   })
 })
 
