@@ -1,7 +1,7 @@
 // At most one process holds a lock file. Its holder touches it every few seconds, so a lock whose holder was killed is
 // taken over: at once where the holder can be seen to be gone, else when nobody touched it for a while.
 // Plain JavaScript without dependencies, because it is needed before anything is installed.
-import { link, mkdir, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readFile, readlink, rm, rmdir, stat } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,9 +18,9 @@ export async function takeLock(file, { onWait, signal, staleMs = STALE_MS } = {}
     const handle = await open(file, 'wx').catch(unless('EEXIST'))
     if (handle) return hold(file, handle)
     const found = await inspect(file, staleMs)
-    if (found?.stale) await evict(file, found)
+    if (found?.stale) await evict(file, staleMs)
     else if (found && !waited) onWait?.(found.pid)
-    if (!found?.stale) await sleep(POLL_MS, undefined, { signal })
+    if (found) await sleep(found.stale ? 1 : POLL_MS, undefined, { signal })
   }
 }
 
@@ -54,15 +54,23 @@ async function inspect(file, staleMs) {
   return { ino: facts.ino, pid: holder?.pid, stale: silent || (await isGone(holder)) }
 }
 
-// Two waiters may find the same stale file. Renaming hands each file to one of them only; who finds that it took away
-// a lock that was made in the meantime puts it back.
-async function evict(file, found) {
-  const aside = `${file}.${process.pid}`
-  const moved = await rename(file, aside).then(() => true, unless('ENOENT'))
-  if (!moved) return
-  const taken = await stat(aside)
-  if (taken.ino !== found.ino) await link(aside, file).catch(unless('EEXIST'))
-  await rm(aside, { force: true })
+// Two waiters may find the same stale file, and the slower one must not remove what the faster one has put in its
+// place. So one at a time goes through a door, and looks again behind it. A door that its waiter left open by dying is
+// taken away like a stale lock.
+async function evict(file, staleMs) {
+  const door = `${file}.evicting`
+  const mine = await mkdir(door).then(() => true, unless('EEXIST'))
+  if (!mine) {
+    const facts = await stat(door).catch(unless('ENOENT'))
+    if (facts && Date.now() - facts.mtimeMs > staleMs) await rmdir(door).catch(() => {})
+    return
+  }
+  try {
+    const found = await inspect(file, staleMs)
+    if (found?.stale) await rm(file, { force: true })
+  } finally {
+    await rmdir(door)
+  }
 }
 
 // Process ids mean something only on the machine, and in the container, that gave them.
