@@ -134,6 +134,16 @@ describe('the circuit', () => {
     await ask()
   })
 
+  it('is not opened by too much to do: all connections busy is no sign that the server is gone', async () => {
+    const small = openStore(gate.url, { max: 1, applicationName: 'small' })
+    const busy = await small.pool.connect()
+    const queued = await Promise.allSettled(Array.from({ length: 6 }, () => small.query(ONE)))
+    for (const one of queued) expect(one).toMatchObject({ reason: expect.any(StoreUnavailable) })
+    busy.release()
+    expect(await small.query(ONE)).toEqual([{ one: 1 }])
+    await small.close()
+  })
+
   it('is passed by whoever must keep trying', async () => {
     gate.mode = 'shut'
     await fail(5)

@@ -1,0 +1,51 @@
+// A bad value stops the start with one line that names it.
+import { describe, expect, it } from 'vitest'
+import { parseConfig } from '../lib/config'
+
+describe('the configuration', () => {
+  it('has a default for everything, and takes an empty variable for an unset one', () => {
+    expect(parseConfig({ PORT: '', DEMO_API_KEY: '' })).toMatchObject({
+      port: 3000,
+      leaseMs: 60_000,
+      gatewayTimeLimitMs: 10_000,
+      settleMs: 120_000,
+      keyTtlHours: 24,
+      tombstoneHours: 168,
+      worker: true,
+      gateway: 'sandbox',
+      sandboxIdempotent: true,
+      demoApiKey: undefined,
+    })
+  })
+
+  it('takes fractions, and 0 for an interval', () => {
+    expect(
+      parseConfig({ KEY_TTL_HOURS: '0.5', SWEEP_INTERVAL_SECONDS: '0.25', REAP_INTERVAL_SECONDS: '0' }),
+    ).toMatchObject({ keyTtlHours: 0.5, sweepIntervalMs: 250, reapIntervalMs: 0 })
+  })
+
+  it.each([
+    ['LEASE_SECONDS', 'abc'],
+    ['LEASE_SECONDS', '20'],
+    ['LEASE_SECONDS', '1e12'],
+    ['SWEEP_INTERVAL_SECONDS', '1e300'],
+    ['SWEEP_INTERVAL_SECONDS', '-1'],
+    ['GATEWAY_TIMEOUT_MS', '0'],
+    ['PORT', '70000'],
+    ['DATABASE_URL', 'mysql://localhost/x'],
+    ['WORKER', 'maybe'],
+    ['GATEWAY', 'paypal'],
+    ['SANDBOX_IDEMPOTENT', 'yes'],
+    ['ADMIN_EMAIL', 'nobody'],
+    ['DEMO_API_KEY', 'a b c'],
+    ['ADMIN_TOKEN', 'a b c'],
+  ])('refuses %s=%s in one line that names it', (name, value) => {
+    expect(() => parseConfig({ [name]: value })).toThrow(new RegExp(`^Configuration: ${name}: [^\\n]+$`))
+  })
+
+  it('wants Stripe’s secrets with Stripe, without the newline of a file', () => {
+    expect(() => parseConfig({ GATEWAY: 'stripe', STRIPE_SECRET_KEY: 'sk' })).toThrow(/STRIPE_WEBHOOK_SECRET/)
+    const given = { GATEWAY: 'stripe', STRIPE_SECRET_KEY: 'sk\n', STRIPE_WEBHOOK_SECRET: 'whsec' }
+    expect(parseConfig(given)).toMatchObject({ stripeSecretKey: 'sk' })
+  })
+})
