@@ -7,6 +7,12 @@ export default {
   env: { ONCEOVER_TEST_BUILD: String(testBuild) },
   poweredByHeader: false,
   reactStrictMode: true,
+  // Pages get theirs from proxy.ts and the API's answers from lib/http/respond.ts; these are the files beside them.
+  headers: async () =>
+    ['/_next/static/:path*', '/icon.svg', '/favicon.ico'].map((source) => ({
+      source,
+      headers: [{ key: 'x-content-type-options', value: 'nosniff' }],
+    })),
   // `npm run check` checks types, tests included; a start must not repeat it.
   typescript: { ignoreBuildErrors: true },
   // These read their own files, or (sql-template-tag) tell their own objects by class: each bundle's own copy of it

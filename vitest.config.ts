@@ -1,10 +1,11 @@
-// Three kinds of test, run one kind after the other so that none disturbs another's timing: those of single parts, those
-// of whole nodes, and the one that installs and builds a clean copy with every core there is.
+// Four kinds of test, run one kind after the other so that none disturbs another's timing: those of single parts, those
+// of whole nodes, those that look at them in a browser, and the one that installs and builds a clean copy with every
+// core there is.
 import { defineConfig } from 'vitest/config'
 
 const INTEGRATION = ['test/contract/**/*.test.ts', 'test/scenarios/**/*.test.ts']
 const STARTUP = ['test/scenarios/startup.test.ts']
-const BROWSER = ['test/browser/**']
+const BROWSER = ['test/browser/**/*.test.ts']
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
@@ -39,11 +40,22 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'browser',
+          include: BROWSER,
+          testTimeout: MINUTE,
+          hookTimeout: 2 * MINUTE,
+          // A node, its database and a browser each.
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
           name: 'startup',
           include: STARTUP,
           testTimeout: 10 * MINUTE,
           hookTimeout: 10 * MINUTE,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

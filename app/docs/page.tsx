@@ -1,7 +1,7 @@
 // The API reference: the guide in words, everything else from the OpenAPI document itself.
 import type { Metadata } from 'next'
-import { type Entry, Frame, linksTo } from '../_components/frame'
 import { pretty, Wire } from '../_components/wire'
+import { DocsFrame, type Group, SectionLinks } from './_frame'
 import { Keys } from './_guide/keys'
 import { Prefer } from './_guide/prefer'
 import { Retries } from './_guide/retries'
@@ -16,28 +16,47 @@ import styles from './docs.module.css'
 
 export const metadata: Metadata = { title: 'API reference' }
 
-const SECTIONS: readonly Entry[] = [
-  { href: '#authentication', label: 'Authentication' },
-  { href: '#keys', label: 'Keys' },
-  { href: '#retries', label: 'Retries' },
-  { href: '#prefer', label: 'Waiting, and later' },
-  ...operations.map(({ id, summary }) => ({ href: `#${id}`, label: summary })),
-  { href: '#objects', label: 'Objects' },
-  { href: '#sandbox', label: 'Sandbox methods' },
-  { href: '#problems', label: 'Problems' },
+const GROUPS: readonly Group[] = [
+  {
+    title: 'Guide',
+    entries: [
+      { href: '#authentication', label: 'Authentication' },
+      { href: '#keys', label: 'Keys' },
+      { href: '#retries', label: 'Retries' },
+      { href: '#prefer', label: 'Waiting, and later' },
+    ],
+  },
+  ...tags.map(({ name }) => ({
+    title: name,
+    entries: operations
+      .filter(({ tag }) => tag === name)
+      .map(({ id, summary }) => ({ href: `#${id}`, label: summary })),
+  })),
+  {
+    title: 'More',
+    entries: [
+      { href: '#objects', label: 'Objects' },
+      { href: '#sandbox', label: 'Sandbox methods' },
+      { href: '#problems', label: 'Problems' },
+    ],
+  },
 ]
 
 export default function Reference() {
   return (
-    <Frame current="/docs" trail={[{ label: 'API reference' }]} sections={SECTIONS}>
-      <h1>Send every POST with a key. The same key gets the same answer.</h1>
+    <DocsFrame groups={GROUPS}>
+      <p className="text-20 font-semibold tracking-[-0.01em] text-balance">
+        Send every POST with a key. The same key gets the same answer.
+      </p>
       <p className={styles.lead}>
         JSON over HTTP, paths relative to this node. This page is made from the{' '}
         <a href="/api/openapi.json">OpenAPI document</a>, which is made from the schemas that validate.
       </p>
       <details className={styles.onThisPage}>
         <summary>On this page</summary>
-        <nav aria-label="On this page">{linksTo(SECTIONS)}</nav>
+        <nav aria-label="On this page">
+          <SectionLinks groups={GROUPS} />
+        </nav>
       </details>
       <section id="authentication" className={styles.section} aria-labelledby="authentication-title">
         <h2 id="authentication-title">Authentication</h2>
@@ -87,7 +106,7 @@ export default function Reference() {
       </section>
       <SandboxMethods />
       <ProblemTable />
-    </Frame>
+    </DocsFrame>
   )
 }
 

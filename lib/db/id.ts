@@ -16,5 +16,15 @@ export type IdPrefix =
   | 'req'
   | 'run'
   | 'mis'
+  | 'tok'
+  | 'ses'
 
-export const newId = (prefix: IdPrefix): string => `${prefix}_${ulid().toLowerCase()}`
+export const newId = (prefix: IdPrefix): string => idOf(prefix, newUlid())
+
+export const newUlid = (): string => ulid().toLowerCase()
+
+/** For an id that was reserved before it was known what it will name. */
+export const idOf = (prefix: IdPrefix, reserved: string): string => `${prefix}_${reserved}`
+
+/** What an id of this kind looks like. Nothing else can name a row, and no store has to be asked. */
+export const isId = (prefix: IdPrefix, text: string): boolean => new RegExp(`^${prefix}_[0-9a-z]{26}$`).test(text)

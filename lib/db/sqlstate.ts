@@ -51,3 +51,6 @@ export function isUnavailable(error: unknown): boolean {
 export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error))
 /** The database itself refused the row: whoever wrote it asked for something that can't be. */
 export const isIntegrityViolation = (error: unknown): boolean => codeOf(error).startsWith('23')
+/** The name of the constraint that refused the row; null for anything else, such as a trigger's refusal, which is a bug. */
+export const violatedConstraint = (error: unknown): string | null =>
+  isIntegrityViolation(error) ? ((error as { constraint?: string }).constraint ?? null) : null

@@ -3,7 +3,7 @@ import { type Services, services } from '../node/services'
 import type { Tenant } from '../tenants/authenticate'
 import { bearerOf } from './bearer'
 import { problem } from './problem'
-import { failure, type Parts, requestIdOf, toResponse } from './respond'
+import { failure, inRequest, type Parts, toResponse } from './respond'
 
 interface Read {
   request: Request
@@ -13,17 +13,17 @@ interface Read {
 }
 
 export function clientRead(read: (call: Read) => Promise<Parts>) {
-  return async (request: Request, context: { params: Promise<Record<string, string>> }): Promise<Response> => {
-    const requestId = requestIdOf(request)
-    const headers = { 'x-request-id': requestId }
-    try {
-      const node = services()
-      const apiKey = bearerOf(request)
-      const tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
-      if (!tenant) return toResponse(problem('unauthenticated'), headers)
-      return toResponse(await read({ request, params: (await context.params) ?? {}, tenant, node }), headers)
-    } catch (error) {
-      return toResponse(failure(error, requestId), headers)
-    }
-  }
+  return (request: Request, context: { params: Promise<Record<string, string>> }): Promise<Response> =>
+    inRequest(request, async (requestId) => {
+      const headers = { 'x-request-id': requestId }
+      try {
+        const node = services()
+        const apiKey = bearerOf(request)
+        const tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
+        if (!tenant) return toResponse(problem('unauthenticated'), headers)
+        return toResponse(await read({ request, params: (await context.params) ?? {}, tenant, node }), headers)
+      } catch (error) {
+        return toResponse(failure(error, requestId), headers)
+      }
+    })
 }

@@ -5,17 +5,16 @@ import { databaseNowMs } from '../db/clock'
 import { isUnavailable } from '../db/sqlstate'
 import { parseKey, quoteKey } from '../idempotency/key'
 import type { Operation } from '../idempotency/operation'
-import { type Outcome, run } from '../idempotency/run'
-import { retryAfterSeconds, toClientRecord } from '../idempotency/view'
+import { run } from '../idempotency/run'
 import { enqueueAccepted } from '../jobs/enqueue'
 import type { Labels } from '../metrics/names'
 import { type Services, services } from '../node/services'
-import type { Admission } from '../tenants/limits'
 import { bearerOf } from './bearer'
 import { discardBody, readJson } from './body'
-import { type Preferences, parsePrefer, preferenceApplied } from './prefer'
+import { headersOf, partsOf } from './outcome'
+import { parsePrefer } from './prefer'
 import { problem } from './problem'
-import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
+import { failure, inRequest, type Parts, toResponse } from './respond'
 import { isStorable, validate } from './validate'
 
 type RouteContext = { params: Promise<Record<string, string>> }
@@ -28,19 +27,19 @@ interface Keyed<Schema extends z.ZodType> {
 }
 
 export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): Route {
-  const route: Route = async (request, context) => {
-    const requestId = requestIdOf(request)
-    const key = parseKey(request.headers.get('idempotency-key'))
-    const headers = { 'x-request-id': requestId, 'idempotency-key': key.ok ? quoteKey(key.key) : null }
-    const asked: Asked = { requestId, startedMs: performance.now(), labels: { endpoint: '', tenantId: '' } }
-    try {
-      const answered = await answer(endpoint, request, (await context.params) ?? {}, key, asked)
-      return toResponse(answered.parts, { ...headers, ...answered.headers })
-    } catch (error) {
-      if (isUnavailable(error)) services().metrics.storeFailed(asked.labels)
-      return toResponse(failure(error, requestId), headers)
-    }
-  }
+  const route: Route = (request, context) =>
+    inRequest(request, async (requestId) => {
+      const key = parseKey(request.headers.get('idempotency-key'))
+      const headers = { 'x-request-id': requestId, 'idempotency-key': key.ok ? quoteKey(key.key) : null }
+      const asked: Asked = { requestId, startedMs: performance.now(), labels: { endpoint: '', tenantId: '' } }
+      try {
+        const answered = await answer(endpoint, request, (await context.params) ?? {}, key, asked)
+        return toResponse(answered.parts, { ...headers, ...answered.headers })
+      } catch (error) {
+        if (isUnavailable(error)) services().metrics.storeFailed(asked.labels)
+        return toResponse(failure(error, requestId), headers)
+      }
+    })
   return Object.assign(route, { keyed: true })
 }
 
@@ -126,49 +125,4 @@ function isTooOld(request: Request, maxAgeMs: number | null): boolean {
   if (maxAgeMs === null) return false
   const sentAt = Date.parse(request.headers.get('date') ?? '')
   return Number.isNaN(sentAt) || databaseNowMs() - sentAt > maxAgeMs
-}
-
-function partsOf(outcome: Outcome, admission: Admission): Parts {
-  switch (outcome.kind) {
-    case 'answered':
-      return outcome.answer
-    case 'accepted': {
-      const record = toClientRecord(outcome.record)
-      return json(202, record, {
-        location: `/api/idempotency-keys/${encodeURIComponent(record.key)}?endpoint=${encodeURIComponent(record.endpoint)}`,
-        'retry-after': String(record.retryAfterSeconds ?? 1),
-      })
-    }
-    case 'in_progress':
-      return problem('idempotency_key_in_progress', { afterSeconds: retryAfterSeconds(outcome.record) ?? undefined })
-    case 'unknown':
-      return problem('idempotency_outcome_unknown', { afterSeconds: retryAfterSeconds(outcome.record) ?? undefined })
-    case 'misuse':
-      return problem('idempotency_key_reused')
-    case 'expired': {
-      const { resource, responseStatus } = outcome.record
-      const response = responseStatus === null ? null : { status: responseStatus }
-      return problem('idempotency_key_expired', { resource, response })
-    }
-    case 'not_executed':
-      return problem('payment_provider_unavailable')
-    case 'outcome_unknown':
-      return problem('payment_outcome_unknown')
-    case 'not_allowed':
-      return admission.ok || admission.limit === 'rate'
-        ? problem('rate_limited', { afterSeconds: admission.ok ? 1 : admission.afterSeconds })
-        : problem('active_key_limit', { afterSeconds: admission.afterSeconds })
-  }
-}
-
-function headersOf(outcome: Outcome, prefer: Preferences): Record<string, string | null> {
-  const expiresAt = 'record' in outcome ? outcome.record.expiresAt : 'expiresAt' in outcome ? outcome.expiresAt : null
-  return {
-    'idempotency-expires': expiresAt?.toUTCString() ?? null,
-    'idempotent-replayed': outcome.kind === 'answered' && outcome.replayed ? 'true' : null,
-    'preference-applied': preferenceApplied({
-      ...prefer,
-      respondAsync: prefer.respondAsync && outcome.kind === 'accepted',
-    }),
-  }
 }

@@ -1,53 +1,9 @@
-// What is beside the client API: the sandbox provider's list for operators, and the service's own description and
-// health.
+// What is beside the client API and the operators': the service's own description, its health and its numbers.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
-import type { SandboxChargeView } from '../payments/sandbox-ledger'
-import { charge } from './openapi-examples'
-import { FAILURES, problemResponses } from './openapi-problem'
+import { problemResponses } from './openapi-problem'
 
-const SandboxCharge = z
-  .object({
-    ref: z.string(),
-    customerId: z.string(),
-    orderId: z.string(),
-    amountCents: z.int(),
-    status: z.enum(['succeeded', 'failed']),
-    kind: z.enum(['charge', 'refund']),
-    createdAt: z.iso.datetime(),
-  })
-  .meta({ id: 'SandboxCharge' }) satisfies z.ZodType<SandboxChargeView>
-
-const sandbox: ZodOpenApiPathsObject = {
-  '/api/sandbox/charges': {
-    get: {
-      operationId: 'listSandboxCharges',
-      tags: ['Sandbox'],
-      summary: 'List the sandbox’s charges',
-      description:
-        'What the sandbox provider booked for a customer, newest first, at most 1000: the other side’s truth, for ' +
-        'tests and demos. There is nothing here with any other gateway.',
-      security: [{ operatorToken: [] }],
-      requestParams: {
-        query: z.object({ customerId: z.string().min(1).meta({ description: 'The customer', example: 'cus_1042' }) }),
-      },
-      responses: {
-        '200': {
-          description: 'The charges.',
-          content: {
-            'application/json': {
-              schema: z.object({ items: z.array(SandboxCharge) }),
-              example: { items: [charge] },
-            },
-          },
-        },
-        ...problemResponses(['not_found', 'unauthenticated', 'invalid_request', ...FAILURES]),
-      },
-    },
-  },
-}
-
-const service: ZodOpenApiPathsObject = {
+export const servicePaths: ZodOpenApiPathsObject = {
   '/api/openapi.json': {
     get: {
       operationId: 'getOpenApi',
@@ -130,5 +86,3 @@ const service: ZodOpenApiPathsObject = {
     },
   },
 }
-
-export const servicePaths: ZodOpenApiPathsObject = { ...sandbox, ...service }

@@ -4,7 +4,9 @@ import { createDocument, type oas31, type ZodOpenApiOverride } from 'zod-openapi
 import manifest from '../../package.json'
 import { clientPaths } from './openapi-client-paths'
 import { headerComponents } from './openapi-headers'
+import { operatorPaths } from './openapi-operator-paths'
 import { servicePaths } from './openapi-service-paths'
+import { signInPaths } from './openapi-sign-in-paths'
 
 export type OpenApi = oas31.OpenAPIObject
 
@@ -35,6 +37,10 @@ export const openApi: OpenApi = createDocument(
       { name: 'Orders', description: 'Placing orders, and reading them.' },
       { name: 'Refunds', description: 'Giving back what an order took.' },
       { name: 'Idempotency keys', description: 'What became of a request.' },
+      { name: 'Operators: keys', description: 'Finding keys, and deciding what became of them.' },
+      { name: 'Operators: runs', description: 'Sweeper, reaper, reconciler, ledger comparison, and bulk actions.' },
+      { name: 'Operators: insight', description: 'Numbers, misuse, discrepancies, and who did what.' },
+      { name: 'Operators: access', description: 'Sign-in, tenants, API keys, people and tokens.' },
       { name: 'Sandbox', description: 'The embedded payment provider, for tests and demos.' },
       { name: 'Service', description: 'The service itself: its description, its health and its numbers.' },
     ],
@@ -47,10 +53,16 @@ export const openApi: OpenApi = createDocument(
           description: 'The API key of a tenant. All keys of a tenant share its records.',
         },
         operatorToken: { type: 'http', scheme: 'bearer', description: 'An operator’s token.' },
+        operatorSession: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'onceover.session_token',
+          description: 'The session of somebody who signed in. Changes must come from this site’s own pages.',
+        },
         metricsToken: { type: 'http', scheme: 'bearer', description: 'The token of `METRICS_TOKEN`.' },
       },
     },
-    paths: { ...clientPaths, ...servicePaths },
+    paths: { ...clientPaths, ...signInPaths, ...operatorPaths(), ...servicePaths },
   },
   { override: tidy },
 )

@@ -1,15 +1,17 @@
 // Every problem that a client can be answered with: status, words, and what a machine should do next. Status codes
 // live here only. `type` leads to a page of the product's own reference, made from this same table.
 
+import { OPERATOR_PROBLEMS } from './problem-operator'
+
 export interface Retry {
   sameKey: boolean
   newKey: boolean
   afterSeconds: number | null
 }
 
-type Advice = 'new' | 'same' | 'later' | 'none'
+export type Advice = 'new' | 'same' | 'later' | 'none'
 
-interface ProblemType {
+export interface ProblemType {
   status: number
   title: string
   detail: string
@@ -209,6 +211,7 @@ export const PROBLEMS = {
     retry: 'later',
     advice: 'Wait for keys to expire, or ask for a higher limit or a shorter retention.',
   },
+  ...OPERATOR_PROBLEMS,
   internal_error: {
     status: 500,
     title: 'Something is wrong on our side',
@@ -228,6 +231,8 @@ export interface ProblemDetails {
   issues?: { path: string; message: string }[]
   resource?: { type: string; id: string } | null
   response?: { status: number } | null
+  /** With changed_since_loaded: what it is now. */
+  current?: { state: string; version: number }
 }
 
 const DEFAULT_AFTER_SECONDS = 2

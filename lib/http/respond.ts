@@ -1,13 +1,22 @@
 // From what was decided to a Response, and from what went wrong to one that tells nothing of our insides.
-import { newId } from '../db/id'
 import { isUnavailable } from '../db/sqlstate'
 import { log } from '../log'
-import { type ProblemCode, type ProblemDetails, problem } from './problem'
+import { withRequestId } from '../request-context'
+import { problem } from './problem'
+import { requestIdOf } from './request-id'
+import { API_HEADERS } from './security-headers'
+
+export { requestIdOf }
 
 export interface Parts {
   status: number
   headers: Record<string, string>
   body: string
+}
+
+/** An answer that is made while it is sent. */
+export interface Streamed extends Omit<Parts, 'body'> {
+  body: ReadableStream<Uint8Array>
 }
 
 export const json = (status: number, value: unknown, headers: Record<string, string> = {}): Parts => ({
@@ -16,17 +25,18 @@ export const json = (status: number, value: unknown, headers: Record<string, str
   body: JSON.stringify(value),
 })
 
-/** A caller's own id is kept when it is harmless in a log; otherwise it gets one of ours. */
-export function requestIdOf(request: Request): string {
-  const given = request.headers.get('x-request-id')
-  return given && /^[\w.:+/=-]{1,128}$/.test(given) ? given : newId('req')
+/** Whatever is logged or stored while a request is answered knows which one it was. */
+export function inRequest(request: Request, answer: (requestId: string) => Promise<Response>): Promise<Response> {
+  const requestId = requestIdOf(request)
+  return withRequestId(requestId, () => answer(requestId))
 }
 
-export function toResponse(parts: Parts, headers: Record<string, string | null | undefined> = {}): Response {
-  const all = new Headers(parts.headers)
+export function toResponse(parts: Parts | Streamed, headers: Record<string, string | null | undefined> = {}): Response {
+  const all = new Headers({ ...API_HEADERS, ...parts.headers })
   for (const [name, value] of Object.entries(headers)) if (value != null) all.set(name, value)
   if (!all.has('cache-control')) all.set('cache-control', 'no-store')
-  return new Response(parts.body, { status: parts.status, headers: all })
+  // A 204 may not have a body, be it an empty one.
+  return new Response(parts.body || null, { status: parts.status, headers: all })
 }
 
 export function failure(error: unknown, requestId: string): Parts {
@@ -37,5 +47,3 @@ export function failure(error: unknown, requestId: string): Parts {
   log().error({ requestId, err: error }, 'a request failed')
   return problem('internal_error')
 }
-
-export const problemResponse = (code: ProblemCode, more?: ProblemDetails): Response => toResponse(problem(code, more))

@@ -6,7 +6,7 @@ import type { Gateway, ProviderEvent } from '../payments/gateway'
 import { applyProviderEvent } from '../reconciliation/evidence'
 import { readRaw } from './body'
 import { problem } from './problem'
-import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
+import { failure, inRequest, json, type Parts, toResponse } from './respond'
 
 interface Message {
   rawBody: string
@@ -27,15 +27,15 @@ interface Webhook {
 }
 
 export function webhook(hook: Webhook): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const requestId = requestIdOf(request)
-    const headers = { 'x-request-id': requestId }
-    try {
-      return toResponse(await takeIn(hook, request), headers)
-    } catch (error) {
-      return toResponse(failure(error, requestId), headers)
-    }
-  }
+  return (request) =>
+    inRequest(request, async (requestId) => {
+      const headers = { 'x-request-id': requestId }
+      try {
+        return toResponse(await takeIn(hook, request), headers)
+      } catch (error) {
+        return toResponse(failure(error, requestId), headers)
+      }
+    })
 }
 
 async function takeIn(hook: Webhook, request: Request): Promise<Parts> {

@@ -1,20 +1,20 @@
 // An accepted request that nobody took up before its key ran out ends with a stored answer, so that its client is
 // told once and for all that nothing happened and nothing will.
-import type { Store } from '../db/store'
+import type { Boundary } from './boundary'
 import type { AnyOperation, Input } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
 import { settle } from './sql/settle'
 
 /** False when it was not abandoned: taken up meanwhile, or not past its time. */
 export async function abandon(
-  store: Store,
+  { store, observe }: Pick<Boundary, 'store' | 'observe'>,
   operation: AnyOperation,
   found: { record: KeyRecord; input: Input },
   by: string,
 ): Promise<boolean> {
   const { record, input } = found
   if (record.state !== 'pending' || !record.pastExpiry || !record.resource) return false
-  const { id: recordId, tenantId, resource, createdAt, attempt } = record
+  const { id: recordId, tenantId, endpoint, resource, createdAt, attempt } = record
   const settlement = operation.abandon({
     recordId,
     tenantId,
@@ -25,5 +25,7 @@ export async function abandon(
     providerKey: providerKeyOf(recordId),
   })
   const event = { event: 'abandoned', by } as const
-  return (await settle(store, { recordId, attempt, from: ['pending'], settlement, event })) !== null
+  const settled = await settle(store, { recordId, attempt, from: ['pending'], settlement, event })
+  if (settled) observe?.({ kind: 'moved', from: 'pending', to: 'completed', endpoint, tenantId })
+  return settled !== null
 }

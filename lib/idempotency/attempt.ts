@@ -89,7 +89,9 @@ export async function claimFor<Body, Report>(
     report,
   })
   if (claimed) {
-    boundary.observe?.({ kind: 'claimed', endpoint: record.endpoint, tenantId, from })
+    const { endpoint } = record
+    boundary.observe?.({ kind: 'claimed', endpoint, tenantId, from })
+    boundary.observe?.({ kind: 'moved', from, to: 'in_progress', endpoint, tenantId })
     await boundary.step?.('claimed')
   }
   return claimed

@@ -1,5 +1,6 @@
 // What the boundary needs from the node that it runs in.
 import type { Store } from '../db/store'
+import type { State } from './states'
 import type { Waiting } from './waiting'
 
 export interface Boundary {
@@ -15,7 +16,9 @@ export interface Boundary {
   step?(step: Step): Promise<void> | void
 }
 
-export interface BoundaryEvent {
+export type BoundaryEvent = Noticed | Moved
+
+interface Noticed {
   kind:
     | 'created'
     | 'claimed'
@@ -33,6 +36,19 @@ export interface BoundaryEvent {
   tenantId: string
   /** Of a claim: what it took the record up from. */
   from?: 'pending' | 'failed_retryable'
+}
+
+/** A record went from one state to another; from none when it was made, to none when it was deleted. */
+export interface Moved {
+  kind: 'moved'
+  from: State | null
+  to: State | null
+  endpoint: string
+  tenantId: string
+  /** How many went together; one, unless it is said. */
+  count?: number
+  /** Of an outcome that was found out: how long it had been unknown. */
+  unknownSeconds?: number | null
 }
 
 export const STEPS = [

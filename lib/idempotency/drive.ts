@@ -13,6 +13,7 @@ import { effectEvidence } from './sql/evidence'
 import { outcomeUnknown } from './sql/outcome-unknown'
 import { release } from './sql/release'
 import { settle } from './sql/settle'
+import type { State } from './states'
 
 export type Driven =
   | { kind: 'answered'; answer: Answer; expiresAt: Date }
@@ -121,8 +122,9 @@ async function settleOwn<Body, Report>(
 ): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
   const by = d.boundary.nodeId
+  const event = { event: 'settled', by, attempt } as const
   const settled = await persist(d.boundary.store, d.lease, (store) =>
-    settle(store, { recordId, attempt, from: ['in_progress'], settlement, event: { event: 'settled', by, attempt } }),
+    moving(d, 'completed', settle(store, { recordId, attempt, from: ['in_progress'], settlement, event })),
   )
   if (settled === 'store_lost') return storeLost(executed)
   if (settled) {
@@ -153,6 +155,14 @@ const storeLost = (executed?: Executed): Driven =>
     ? { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
     : { kind: 'not_executed', code: 'store_lost', expiresAt: null }
 
+/** Told as soon as it is done, which may be long after the client had to be answered without it. */
+async function moving<Body, Report, Done>(d: Drive<Body, Report>, to: State, move: Promise<Done | null>) {
+  const done = await move
+  const { endpoint } = d.operation
+  if (done) d.boundary.observe?.({ kind: 'moved', from: 'in_progress', to, endpoint, tenantId: d.attempt.tenantId })
+  return done
+}
+
 function fenced<Body, Report>(d: Drive<Body, Report>): Driven {
   d.boundary.observe?.({ kind: 'late_result', endpoint: d.operation.endpoint, tenantId: d.attempt.tenantId })
   return { kind: 'fenced' }
@@ -173,7 +183,11 @@ async function releaseOwn<Body, Report>(d: Drive<Body, Report>, code: string): P
   const event = { event: 'released', by: d.boundary.nodeId, attempt } as const
   const next = d.rerun?.(recordId, attempt)
   const released = await persist(d.boundary.store, d.lease, (store) =>
-    release(store, { recordId, attempt, from: 'in_progress', code, effects, event, next }),
+    moving(
+      d,
+      'failed_retryable',
+      release(store, { recordId, attempt, from: 'in_progress', code, effects, event, next }),
+    ),
   )
   if (released === 'store_lost') return { kind: 'not_executed', code, expiresAt: null }
   if (!released) return (await settleWithWhatWasTold(d)) ?? fenced(d)
@@ -184,7 +198,7 @@ async function releaseOwn<Body, Report>(d: Drive<Body, Report>, code: string): P
 async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
   const moved = await persist(d.boundary.store, d.lease, (store) =>
-    outcomeUnknown(store, { recordId, attempt, code, nodeId: d.boundary.nodeId }),
+    moving(d, 'unknown', outcomeUnknown(store, { recordId, attempt, code, nodeId: d.boundary.nodeId })),
   )
   if (moved === 'store_lost') return { kind: 'outcome_unknown', code, expiresAt: null }
   if (!moved) return fenced(d)

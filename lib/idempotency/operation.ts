@@ -49,7 +49,8 @@ export interface Attempt<Body, Report> {
   providerKey: string
 }
 
-export type Executed = { kind: 'succeeded'; ref: string } | { kind: 'declined'; ref: string }
+/** `shown`: what the provider's object says of itself, kept with the evidence for people. Nothing is decided by it. */
+export type Executed = { kind: 'succeeded' | 'declined'; ref: string; shown?: Readonly<Record<string, unknown>> }
 export type CallVerdict = Executed | { kind: 'not_executed'; code: string } | { kind: 'unclear'; code: string }
 export type LookUpVerdict = Executed | { kind: 'not_found' } | { kind: 'pending' } | { kind: 'unreachable' }
 

@@ -89,7 +89,9 @@ export async function run<Body, Report>(
 
     if (found.kind === 'created') {
       created = true
-      boundary.observe?.({ kind: 'created', endpoint: record.endpoint, tenantId: record.tenantId })
+      const { endpoint, tenantId, state: to } = record
+      boundary.observe?.({ kind: 'created', endpoint, tenantId })
+      boundary.observe?.({ kind: 'moved', from: null, to, endpoint, tenantId })
       await boundary.step?.('reserved')
       if (record.state === 'in_progress') {
         const outcome = finished(await driveAttempt(boundary, operation, request, found, lease), record, created)
@@ -165,6 +167,7 @@ async function leaseIsOver(boundary: Boundary, operation: AnyOperation, record: 
   const moved = await leaseOver(boundary.store, { recordId, attempt, by: boundary.nodeId })
   if (!moved) return
   boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
+  boundary.observe?.({ kind: 'moved', from: 'in_progress', to: moved.state, endpoint, tenantId })
   if (moved.state === 'unknown') boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
   if (moved.hasEvidence) await settleByEvidence(boundary.store, operation, recordId, boundary.observe)
 }

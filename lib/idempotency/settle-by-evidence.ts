@@ -1,9 +1,9 @@
 // Settling a record that nobody owns with evidence of its effect: the same conclusion that its owner would have
 // drawn, through the same transition.
-import { isIntegrityViolation } from '../db/sqlstate'
+import { violatedConstraint } from '../db/sqlstate'
 import type { Store } from '../db/store'
 import type { Boundary } from './boundary'
-import type { AnyOperation, Attempt, Input } from './operation'
+import type { AnyOperation, Attempt, Effects, Input } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
 import { openUnbookable, proofOf } from './sql/evidence'
 import { findWithRequest } from './sql/find'
@@ -15,24 +15,29 @@ export async function settleByEvidence(
   operation: AnyOperation,
   recordId: string,
   observe?: Boundary['observe'],
+  /** What else commits with the move. */
+  along: Effects = [],
 ): Promise<boolean> {
   const proof = await proofOf(store, recordId)
   const found = proof && (await findWithRequest(store, recordId))
   if (!found || found.record.attempt !== proof.attempt) return false
   const { executed, state, attempt } = proof
-  const settlement = operation.external.conclude(await recallAttempt(operation, found), executed)
+  const conclusion = operation.external.conclude(await recallAttempt(operation, found), executed)
+  const settlement = { ...conclusion, effects: [...along, ...conclusion.effects] }
   const event = { event: 'settled', by: proof.source, attempt, verdict: executed.kind } as const
   const settled = await settle(store, { recordId, attempt, from: [state], settlement, event }).catch(
     async (error: unknown) => {
       // Such as a charge that another record has booked already. Trying again would change nothing: people are told.
-      if (!isIntegrityViolation(error)) throw error
+      if (!violatedConstraint(error)) throw error
       await openUnbookable(store, { recordId, source: proof.source, executed }, error)
       return null
     },
   )
-  if (settled && state === 'unknown') {
+  if (settled) {
     const { endpoint, tenantId } = found.record
-    observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })
+    const { unknownSeconds } = settled
+    observe?.({ kind: 'moved', from: state, to: 'completed', endpoint, tenantId, unknownSeconds })
+    if (state === 'unknown') observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })
   }
   return settled !== null
 }

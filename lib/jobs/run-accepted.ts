@@ -5,6 +5,7 @@ import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { runAccepted } from '../idempotency/run'
 import { findWithRequest } from '../idempotency/sql/find'
+import { withRequestId } from '../request-context'
 import { rerunAccepted } from './enqueue'
 
 export async function runAcceptedJob(
@@ -15,6 +16,9 @@ export async function runAcceptedJob(
   const found = await findWithRequest(boundary.store, recordId)
   const operation = found && operations.get(found.record.endpoint)
   if (!operation) return
-  if (await abandon(boundary.store, operation, found, boundary.nodeId)) return
-  await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
+  // What the job does is part of the request that was accepted, however long ago.
+  await withRequestId(found.requestId, async () => {
+    if (await abandon(boundary, operation, found, boundary.nodeId)) return
+    await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
+  })
 }

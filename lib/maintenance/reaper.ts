@@ -3,38 +3,42 @@
 // in progress or unknown is never touched; orders and ledger stay.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
-import { appended, NOW } from '../idempotency/sql/event'
+import type { Boundary, Moved } from '../idempotency/boundary'
+import { BY_NOW } from '../idempotency/sql/event'
+import { EXPIRABLE, expire } from '../idempotency/sql/expire'
+import type { State } from '../idempotency/states'
 import type { Batch, Daemon } from './daemon'
-import { wouldTouch } from './dry-run'
+import { groupsOf, wouldTouch } from './dry-run'
 
 /** Small enough that its locks are held for milliseconds. */
 const BATCH = 500
 /** Between two batches: the disk and the connections belong to live traffic first. */
 const PAUSE_MS = 20
 
-export const RUN_OUT: Sql = sql`r.state IN ('completed', 'failed_retryable') AND r.expires_at <= clock_timestamp()
-  AND NOT (r.state = 'failed_retryable' AND r.effect_evidence)`
+export const RUN_OUT: Sql = sql`${EXPIRABLE} AND r.expires_at <= ${BY_NOW}`
 export const stoodFor = (hours: number): Sql =>
-  sql`r.state = 'expired' AND r.expired_at <= clock_timestamp() - ${hours}::float8 * interval '1 h'`
+  sql`r.state = 'expired' AND r.expired_at <= ${BY_NOW} - ${hours}::float8 * interval '1 h'`
+/** Past its retention and left alone: it may have charged somebody. */
+const OUTLIVED: Sql = sql`r.state = 'unknown' AND r.expires_at <= ${BY_NOW}`
 
 export interface ReaperOptions {
   tombstoneHours: number
-  /** Told how many tombstones of each tenant and endpoint were deleted. */
-  onDeleted?(deleted: { endpoint: string; tenantId: string; count: number }): void
+  observe?: Boundary['observe']
 }
 
-export function reaper(store: Store, options: ReaperOptions): Daemon {
-  const deletable = stoodFor(options.tombstoneHours)
+export function reaper(store: Store, { tombstoneHours, observe }: ReaperOptions): Daemon {
+  const deletable = stoodFor(tombstoneHours)
   return {
     kind: 'reaper',
     async *batches({ dryRun }) {
       if (dryRun) {
-        yield* wouldTouch(store, 'expired', RUN_OUT)
-        yield* wouldTouch(store, 'deleted', deletable)
+        yield* wouldTouch(store, 'expired', RUN_OUT, sql`'expired'`)
+        yield* wouldTouch(store, 'deleted', deletable, sql`'deleted'`)
+        yield { counts: {}, ids: [], groups: await groupsOf(store, 'leftAlone', OUTLIVED) }
         return
       }
-      yield* inBatches(() => expireBatch(store))
-      yield* inBatches(() => deleteBatch(store, deletable, options.onDeleted))
+      yield* inBatches(() => expireBatch(store, observe))
+      yield* inBatches(() => deleteBatch(store, deletable, observe))
     },
   }
 }
@@ -48,43 +52,39 @@ async function* inBatches(next: () => Promise<Batch & { full: boolean }>): Async
   }
 }
 
-/** The stored request and answer are erased; fingerprint, status and resource stay, for the 410. */
-async function expireBatch(store: Store): Promise<Batch & { full: boolean }> {
-  const moved = await store.query<{ id: string }>(sql`
-    WITH due AS MATERIALIZED (
-      SELECT r.id FROM idempotency_records r WHERE ${RUN_OUT}
-      ORDER BY r.expires_at LIMIT ${BATCH}::int FOR UPDATE SKIP LOCKED
-    ), moved AS (
-      UPDATE idempotency_records r SET
-        state = 'expired', version = version + 1, expired_at = now.at, request = NULL, response_headers = NULL,
-        response_body = NULL, response_version = NULL, timeline = ${appended({ event: 'expired', by: 'reaper' })}
-      FROM due, ${NOW}
-      WHERE r.id = due.id AND ${RUN_OUT}
-      RETURNING r.id, r.tenant_id
-    ), fewer AS (
-      UPDATE tenant_live_keys t SET count = greatest(0, t.count - gone.count)
-      FROM (SELECT tenant_id, count(*) AS count FROM moved GROUP BY tenant_id) gone WHERE t.tenant_id = gone.tenant_id
-    )
-    SELECT id FROM moved`)
-  return { counts: { expired: moved.length }, ids: moved.map(({ id }) => id), full: moved.length === BATCH }
+async function expireBatch(store: Store, observe: Boundary['observe']): Promise<Batch & { full: boolean }> {
+  const due = sql`SELECT r.id, r.state FROM idempotency_records r WHERE ${RUN_OUT}
+    ORDER BY r.expires_at LIMIT ${BATCH}::int FOR UPDATE SKIP LOCKED`
+  const expired = await expire(store, { due, by: 'reaper' })
+  tell(observe, 'expired', expired)
+  return { counts: { expired: expired.length }, ids: expired.map(({ id }) => id), full: expired.length === BATCH }
 }
 
 async function deleteBatch(
   store: Store,
   deletable: Sql,
-  onDeleted: ReaperOptions['onDeleted'],
+  observe: Boundary['observe'],
 ): Promise<Batch & { full: boolean }> {
-  const gone = await store.query<{ id: string; endpoint: string; tenant_id: string }>(sql`
+  const gone = await store.query<Reaped>(sql`
     WITH due AS MATERIALIZED (
       SELECT r.id FROM idempotency_records r WHERE ${deletable}
       ORDER BY r.expired_at LIMIT ${BATCH}::int FOR UPDATE SKIP LOCKED
     )
-    DELETE FROM idempotency_records r USING due WHERE r.id = due.id RETURNING r.id, r.endpoint, r.tenant_id`)
-  const byOwner = new Map<string, { endpoint: string; tenantId: string; count: number }>()
-  for (const { endpoint, tenant_id: tenantId } of gone) {
-    const owner = byOwner.get(`${tenantId} ${endpoint}`) ?? { endpoint, tenantId, count: 0 }
-    byOwner.set(`${tenantId} ${endpoint}`, { ...owner, count: owner.count + 1 })
-  }
-  for (const deleted of byOwner.values()) onDeleted?.(deleted)
+    DELETE FROM idempotency_records r USING due WHERE r.id = due.id RETURNING r.id, r.endpoint,
+      r.tenant_id AS "tenantId", 'expired' AS "from"`)
+  tell(observe, null, gone)
   return { counts: { deleted: gone.length }, ids: gone.map(({ id }) => id), full: gone.length === BATCH }
+}
+
+type Reaped = { id: string; endpoint: string; tenantId: string; from: State }
+
+/** Once for each tenant, endpoint and state, however many they are. */
+function tell(observe: Boundary['observe'], to: State | null, reaped: readonly Reaped[]): void {
+  const groups = new Map<string, Moved & { count: number }>()
+  for (const { from, endpoint, tenantId } of reaped) {
+    const name = `${from} ${tenantId} ${endpoint}`
+    const group = groups.get(name) ?? { kind: 'moved', from, to, endpoint, tenantId, count: 0 }
+    groups.set(name, { ...group, count: group.count + 1 })
+  }
+  for (const moved of groups.values()) observe?.(moved)
 }

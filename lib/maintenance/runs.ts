@@ -1,16 +1,23 @@
-// A run of a daemon as people see it: who asked, how far it is, what it did. Progress is written after each batch,
-// and the same write learns whether somebody wants it stopped.
+// A run as people see it: who asked, how far it is, what it did. Progress is written after each batch, and the same
+// write learns whether somebody wants it stopped.
 import sql, { type Sql } from 'sql-template-tag'
 import { newId } from '../db/id'
 import type { Store } from '../db/store'
+import type { Effects } from '../idempotency/operation'
+import { withEffects } from '../idempotency/sql/effects'
 import { log } from '../log'
-import { type Daemon, type DaemonKind, type Progress, progressOf } from './daemon'
+import { withRequestId } from '../request-context'
+import { DAEMONS, type Daemon, type Progress, progressOf } from './daemon'
 
-export type RunState = 'running' | 'succeeded' | 'failed' | 'aborted'
+export const RUN_KINDS = [...DAEMONS, 'bulk', 'traffic'] as const
+export type RunKind = (typeof RUN_KINDS)[number]
+
+export const RUN_STATES = ['running', 'succeeded', 'failed', 'aborted'] as const
+export type RunState = (typeof RUN_STATES)[number]
 
 export interface Run {
   id: string
-  kind: DaemonKind
+  kind: RunKind
   dryRun: boolean
   state: RunState
   done: number
@@ -19,38 +26,55 @@ export interface Run {
   sample: string[]
   startedAt: Date
   finishedAt: Date | null
+  /** Who: an operator, a token, or the node whose schedule it was. */
+  requestedBy: string
+  scheduled: boolean
+  reason: string | null
+  error: string | null
 }
 
 export interface RunRequest {
+  /** Where it was given before: a second run of this id is not begun. */
+  id?: string
   dryRun: boolean
   scheduled: boolean
   requestedBy: string
   reason: string | null
+  /** What commits with its beginning; it reads the run from `moved`. */
+  effects?: Effects
 }
 
 /** A run whose node died: nobody has written its progress for so long. */
-const DEAD_AFTER_MS = 60_000
+export const DEAD_AFTER_MS = 60_000
 
-const COLUMNS: Sql = sql`id, kind, dry_run AS "dryRun", state, done, total, counts, sample,
-  started_at AS "startedAt", finished_at AS "finishedAt"`
+export const RUN_COLUMNS: Sql = sql`id, kind, dry_run AS "dryRun", state, done, total, counts, sample,
+  started_at AS "startedAt", finished_at AS "finishedAt", requested_by AS "requestedBy", scheduled, reason, error`
 
 /** The run has begun when this returns; `ended` is its last word. It never rejects: a failure is a state. */
 export async function startRun(
   store: Store,
-  daemon: Daemon,
+  daemon: Daemon<RunKind>,
   request: RunRequest,
   stopping?: AbortSignal,
 ): Promise<{ run: Run; ended: Promise<Run> }> {
+  const id = request.id ?? newId('run')
   const [run] = await store.query<Run>(sql`
-    INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, reason, state, counts, sample)
-    VALUES (${newId('run')}, ${daemon.kind}, ${request.dryRun}::boolean, ${request.scheduled}::boolean,
-      ${request.requestedBy}, ${request.reason}, 'running', '{}', '{}')
-    RETURNING ${COLUMNS}`)
-  return { run: run!, ended: follow(store, daemon, run!, stopping) }
+    WITH moved AS (
+      INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, reason, state, counts, sample)
+      VALUES (${id}, ${daemon.kind}, ${request.dryRun}::boolean, ${request.scheduled}::boolean,
+        ${request.requestedBy}, ${request.reason}, 'running', '{}', '{}')
+      ON CONFLICT (id) DO NOTHING
+      RETURNING *
+    )${withEffects(request.effects ?? [])}
+    SELECT ${RUN_COLUMNS} FROM moved`)
+  if (run) return { run, ended: withRequestId(run.id, () => follow(store, daemon, run, stopping)) }
+  // Asked for by the same call, whose node died: there is one run for it, whoever follows it.
+  const begun = await findRun(store, id)
+  return { run: begun!, ended: Promise.resolve(begun!) }
 }
 
-async function follow(store: Store, daemon: Daemon, run: Run, stopping?: AbortSignal): Promise<Run> {
-  let progress: Progress = { done: 0, total: null, counts: {}, sample: [] }
+async function follow(store: Store, daemon: Daemon<RunKind>, run: Run, stopping?: AbortSignal): Promise<Run> {
+  let progress: Progress = { done: 0, total: null, counts: {}, sample: [], groups: [] }
   try {
     for await (progress of progressOf(daemon, { dryRun: run.dryRun }))
       if ((await isAborted(store, run.id, progress)) || stopping?.aborted)
@@ -75,28 +99,33 @@ async function finish(store: Store, run: Run, state: RunState, p: Progress, erro
   const [row] = await store.query<Run>(sql`
     UPDATE runs SET state = ${state}::run_state, done = ${p.done}::int, total = coalesce(${p.total}::int, ${p.done}::int),
       counts = ${JSON.stringify(p.counts)}::jsonb, sample = ${p.sample}::text[], error = ${error},
+      groups = ${p.groups.length > 0 ? JSON.stringify(p.groups) : null}::jsonb,
       finished_at = clock_timestamp(), heartbeat_at = clock_timestamp()
-    WHERE id = ${run.id} RETURNING ${COLUMNS}`)
+    WHERE id = ${run.id} RETURNING ${RUN_COLUMNS}`)
   return row ?? run
 }
 
-/** True when there was a run to stop: it ends after the batch that it is in. */
-export async function abortRun(store: Store, id: string): Promise<boolean> {
-  const rows = await store.query(sql`
-    UPDATE runs SET abort_requested = true WHERE id = ${id} AND state = 'running' RETURNING id`)
-  return rows.length > 0
-}
-
-export async function findRun(store: Store, id: string): Promise<Run | null> {
-  const [row] = await store.query<Run>(sql`SELECT ${COLUMNS} FROM runs WHERE id = ${id}`)
+/** The run, when there was one to stop: it ends after the batch that it is in. */
+export async function abortRun(store: Pick<Store, 'query'>, id: string, effects: Effects = []): Promise<Run | null> {
+  const [row] = await store.query<Run>(sql`
+    WITH moved AS (
+      UPDATE runs SET abort_requested = true WHERE id = ${id} AND state = 'running' RETURNING *
+    )${withEffects(effects)}
+    SELECT ${RUN_COLUMNS} FROM moved`)
   return row ?? null
 }
 
-/** What a node left behind when it died is not running any more. */
+export async function findRun(store: Pick<Store, 'query'>, id: string): Promise<Run | null> {
+  const [row] = await store.query<Run>(sql`SELECT ${RUN_COLUMNS} FROM runs WHERE id = ${id}`)
+  return row ?? null
+}
+
+/** What a node left behind when it died is not running any more; of a bulk run another node takes up the rest. */
 export async function failDeadRuns(store: Store): Promise<void> {
   await store.query(sql`
     UPDATE runs SET state = 'failed', error = 'its node stopped', finished_at = clock_timestamp()
-    WHERE state = 'running' AND heartbeat_at < clock_timestamp() - ${DEAD_AFTER_MS}::float8 * interval '1 ms'`)
+    WHERE state = 'running' AND kind <> 'bulk'
+      AND heartbeat_at < clock_timestamp() - ${DEAD_AFTER_MS}::float8 * interval '1 ms'`)
 }
 
 /** Scheduled runs that found nothing to do are not history: the last hour of them is enough. */

@@ -7,7 +7,7 @@ import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { settleByEvidence } from '../idempotency/settle-by-evidence'
 import { findWithRequest } from '../idempotency/sql/find'
-import { LEASE_IS_OVER, sweepLeases } from '../idempotency/sql/lease-over'
+import { BY_RECOVERY_POINT, LEASE_IS_OVER, sweepLeases } from '../idempotency/sql/lease-over'
 import { enqueueAccepted } from '../jobs/enqueue'
 import type { Batch, Daemon } from './daemon'
 import { wouldTouch } from './dry-run'
@@ -38,9 +38,9 @@ export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyO
     kind: 'sweeper',
     async *batches({ dryRun }) {
       if (dryRun) {
-        yield* wouldTouch(boundary.store, 'leasesOver', LEASE_IS_OVER)
-        yield* wouldTouch(boundary.store, 'settledByEvidence', TOLD)
-        yield* wouldTouch(boundary.store, 'abandoned', ABANDONED)
+        yield* wouldTouch(boundary.store, 'leasesOver', LEASE_IS_OVER, BY_RECOVERY_POINT)
+        yield* wouldTouch(boundary.store, 'settledByEvidence', TOLD, sql`'completed'`)
+        yield* wouldTouch(boundary.store, 'abandoned', ABANDONED, sql`'completed'`)
         yield* wouldTouch(boundary.store, 'requeued', orphans)
         return
       }
@@ -61,6 +61,7 @@ async function* sweepExpiredLeases(
     const counts = { leasesOver: moved.length, unknown: 0, failedRetryable: 0 }
     for (const { id, state, endpoint, tenantId, hasEvidence } of moved) {
       boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
+      boundary.observe?.({ kind: 'moved', from: 'in_progress', to: state, endpoint, tenantId })
       if (state === 'unknown') {
         counts.unknown++
         boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
@@ -102,7 +103,7 @@ async function* abandonUntaken(
     for (const { id } of rows) {
       const record = await findWithRequest(boundary.store, id)
       const operation = record && operations.get(record.record.endpoint)
-      if (operation && (await abandon(boundary.store, operation, record, 'sweeper'))) ids.push(id)
+      if (operation && (await abandon(boundary, operation, record, 'sweeper'))) ids.push(id)
     }
     if (ids.length > 0) yield { counts: { abandoned: ids.length }, ids }
     if (rows.length < BATCH) return

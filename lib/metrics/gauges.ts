@@ -5,6 +5,7 @@
 // about a tenth.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
+import { UNKNOWN_SINCE } from '../idempotency/sql/event'
 import { STATES, type State } from '../idempotency/states'
 
 /** A few milliseconds of index. Below it there are no statistics worth reading either. */
@@ -38,9 +39,7 @@ const statisticsOf = (index: string): Sql =>
 // The record whose last lease ended first has been unknown for longest; its timeline says since when. Two branches, in
 // the order of the index each: dead letters sort apart.
 const oldestUnknown = (deadLettered: Sql): Sql => sql`(
-  SELECT (SELECT max((e->>'at')::timestamptz) FROM jsonb_array_elements(r.timeline) e
-    WHERE e->>'event' IN ('outcome_unknown', 'lease_over'))
-  FROM idempotency_records r WHERE r.state = 'unknown' AND ${deadLettered} LIMIT 1)`
+  SELECT ${UNKNOWN_SINCE} FROM idempotency_records r WHERE r.state = 'unknown' AND ${deadLettered} LIMIT 1)`
 
 export async function readGauges(store: Pick<Store, 'query'>): Promise<Gauges> {
   const [row] = await store.query<Row>(sql`

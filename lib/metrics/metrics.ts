@@ -3,10 +3,20 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import { databaseNowMs } from '../db/clock'
 import type { Store } from '../db/store'
-import type { BoundaryEvent } from '../idempotency/boundary'
+import type { BoundaryEvent, Moved } from '../idempotency/boundary'
+import { flowOf } from '../idempotency/flows'
 import type { Outcome } from '../idempotency/run'
 import { startFlushing } from './flush'
-import { bucketOf, COUNTER_NAMES, COUNTERS, type CounterName, DURATION_BOUNDS, type Labels, PREFIX } from './names'
+import {
+  bucketOf,
+  COUNTER_NAMES,
+  COUNTERS,
+  type CounterName,
+  DURATION_BOUNDS,
+  type Labels,
+  MOVE,
+  PREFIX,
+} from './names'
 import { nameOfNumber, unsavedNumbers, unsavedReplays } from './unsaved'
 
 const LABEL_NAMES = ['endpoint', 'tenant'] as const
@@ -19,7 +29,8 @@ export interface Metrics {
   /** A keyed request came to this end. */
   answered(labels: Labels, outcome: Outcome, seconds: number): void
   storeFailed(labels: Labels): void
-  pruned(deleted: Labels & { count: number }): void
+  /** Somebody who is no operator asked for what is the operators'. */
+  operatorUnauthenticated(): void
   flush(): Promise<void>
   close(): Promise<void>
 }
@@ -42,6 +53,11 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
     help: 'Keyed requests from arrival to answer, waiting and the provider included',
     labelNames: LABEL_NAMES,
     buckets: [...DURATION_BOUNDS],
+    registers: [registry],
+  })
+  const unauthenticated = new Counter({
+    name: 'onceover_operator_unauthenticated_total',
+    help: 'Calls of the operator API by nobody that it knows, answered with 401',
     registers: [registry],
   })
 
@@ -69,9 +85,18 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
     keep(name, labels, '', value)
   }
 
+  function move(moved: Moved): void {
+    const { from, to, count: many = 1, unknownSeconds } = moved
+    const flow = flowOf(from, to)
+    if (flow) keep(MOVE, moved, flow, many)
+    if (typeof unknownSeconds === 'number') keep('resolution', moved, bucketOf('resolution', unknownSeconds), 1)
+    if (to === null) count('ttl_pruned', moved, many)
+  }
+
   return {
     registry,
     observe(event) {
+      if (event.kind === 'moved') return move(event)
       const name = counterOfEvent(event)
       if (name) count(name, event)
     },
@@ -81,21 +106,24 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
       if (name) count(name, labels)
       duration.observe({ endpoint: labels.endpoint, tenant: labels.tenantId }, seconds)
       keep('duration', labels, bucketOf('duration', seconds), 1)
-      if (outcome.kind === 'answered' && outcome.replayOf) {
-        const { id: recordId, createdAt } = outcome.replayOf
-        replays.add(recordId, { recordId, count: 1, lastMs: performance.now() })
-        const delaySeconds = Math.max(0, databaseNowMs() - createdAt.getTime()) / 1000
+      if (isAttempt(outcome)) keep('attempt', labels, bucketOf('attempt', seconds), 1)
+      const replayOf = outcome.kind === 'answered' ? outcome.replayOf : undefined
+      if (replayOf) replays.add(replayOf.id, { recordId: replayOf.id, count: 1, lastMs: performance.now() })
+      // Who came for an answer that is not kept any more came for it all the same.
+      const wanted = outcome.kind === 'expired' ? outcome.record : replayOf
+      if (wanted) {
+        const delaySeconds = Math.max(0, databaseNowMs() - wanted.createdAt.getTime()) / 1000
         keep('replay_delay', labels, bucketOf('replay_delay', delaySeconds), 1)
       }
     },
     storeFailed: (labels) => count('store_error', labels),
-    pruned: ({ count: deleted, ...labels }) => count('ttl_pruned', labels, deleted),
+    operatorUnauthenticated: () => unauthenticated.inc(),
     flush: flushing.flush,
     close: flushing.close,
   }
 }
 
-function counterOfEvent(event: BoundaryEvent): CounterName | null {
+function counterOfEvent(event: Exclude<BoundaryEvent, Moved>): CounterName | null {
   switch (event.kind) {
     case 'created':
       return 'reserve_created'
@@ -109,6 +137,20 @@ function counterOfEvent(event: BoundaryEvent): CounterName | null {
     case 'reconcile_resolved':
     case 'reconcile_failed':
       return event.kind
+  }
+}
+
+/** The request ran an attempt itself, and did not only find what became of one. */
+function isAttempt(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case 'answered':
+      return !outcome.replayed
+    case 'not_executed':
+      return outcome.code !== 'not_claimed'
+    case 'outcome_unknown':
+      return true
+    default:
+      return false
   }
 }
 

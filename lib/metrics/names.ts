@@ -23,8 +23,15 @@ export const COUNTERS = {
 export type CounterName = keyof typeof COUNTERS
 export const COUNTER_NAMES = Object.keys(COUNTERS) as readonly CounterName[]
 
-/** The histograms of the store. Prometheus has the first; the second is what retention is chosen by, in the console. */
-export type HistogramName = 'duration' | 'replay_delay'
+/**
+ * The histograms of the store. Prometheus has the first; the others are the console's: how long requests took that ran
+ * an attempt themselves, and how long after the first request others came for its answer, which lease and retention are
+ * chosen by; and how long outcomes were unknown that were found out.
+ */
+export type HistogramName = 'duration' | 'attempt' | 'replay_delay' | 'resolution'
+
+/** Also the console's alone: how many records went from one state to another, each bucket a flow by its name. */
+export const MOVE = 'move'
 
 /**
  * A replay takes a millisecond or a few and an order as long as the provider, so the steps are even from one end to the
@@ -52,9 +59,31 @@ export const REPLAY_DELAY_BOUNDS = [
   168 * HOUR,
 ] as const
 
-const BOUNDS: Record<HistogramName, readonly number[]> = {
+/** Seconds: a webhook, then the reconciler and its pauses, then people. */
+export const RESOLUTION_BOUNDS = [
+  1,
+  5,
+  15,
+  30,
+  MINUTE,
+  2 * MINUTE,
+  5 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  3 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  24 * HOUR,
+  48 * HOUR,
+  168 * HOUR,
+] as const
+
+export const BOUNDS: Record<HistogramName, readonly number[]> = {
   duration: DURATION_BOUNDS,
+  attempt: DURATION_BOUNDS,
   replay_delay: REPLAY_DELAY_BOUNDS,
+  resolution: RESOLUTION_BOUNDS,
 }
 
 /** The bucket that a value falls into, by its upper bound, which belongs to it. Buckets are not cumulative here. */

@@ -1,17 +1,20 @@
 // Minutes become hours, and what is old goes. An hour is computed from its minutes each time, and never added to, so
 // running it twice, or on two nodes at once, changes nothing. Minutes are deleted by the hour and only after it was
 // rolled up: an hour that has any of its minutes has all of them.
-import sql from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
 import { NOW } from '../idempotency/sql/event'
 import { log } from '../log'
 import { takeTurn } from '../maintenance/schedule'
 import { MAX_LATE_MS } from './save'
+import { sampleStates, thinOutSamples } from './state-samples'
 
 /** The console's day is charted by the minute; a second one to look back at yesterday. */
 const MINUTES_KEPT_HOURS = 48
 /** Longer than the console's widest window, 30 days. */
 const HOURS_KEPT_DAYS = 40
+/** A quarter to find out which client does it; by then its keys are long gone. */
+const MISUSE_KEPT_DAYS = 90
 const DELETED_A_STATEMENT = 10_000
 const SLACK_MS = 5 * 60_000
 
@@ -26,6 +29,7 @@ export interface RolledUp {
   changed: number
   minutesDeleted: number
   hoursDeleted: number
+  misuseDeleted: number
 }
 
 export async function rollUpMetrics(store: Pick<Store, 'query'>): Promise<RolledUp> {
@@ -38,6 +42,7 @@ export async function rollUpMetrics(store: Pick<Store, 'query'>): Promise<Rolled
     changed,
     minutesDeleted: await deleteOldMinutes(store),
     hoursDeleted: await deleteOldHours(store),
+    misuseDeleted: await deleteOldMisuse(store),
   }
 }
 
@@ -79,24 +84,26 @@ async function rollUpHour(store: Pick<Store, 'query'>, hour: Date): Promise<numb
   return row!.changed
 }
 
-async function deleteOldMinutes(store: Pick<Store, 'query'>): Promise<number> {
-  return inBatches(async () => {
-    const gone = await store.query(sql`
-      DELETE FROM metric_minutes WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM metric_minutes
-        WHERE at < date_trunc('hour', clock_timestamp() - ${MINUTES_KEPT_HOURS}::int * interval '1 hour')
-        LIMIT ${DELETED_A_STATEMENT}::int))
-      RETURNING 1`)
-    return gone.length
-  })
-}
+// The time is read in a subquery of its own: only what is constant for the statement can be looked up in an index.
 
-async function deleteOldHours(store: Pick<Store, 'query'>): Promise<number> {
+const deleteOldMinutes = (store: Pick<Store, 'query'>): Promise<number> =>
+  deleteBefore(
+    store,
+    sql`metric_minutes`,
+    sql`date_trunc('hour', clock_timestamp() - ${MINUTES_KEPT_HOURS}::int * interval '1 hour')`,
+  )
+
+const deleteOldHours = (store: Pick<Store, 'query'>): Promise<number> =>
+  deleteBefore(store, sql`metric_hours`, sql`clock_timestamp() - ${HOURS_KEPT_DAYS}::int * interval '1 day'`)
+
+const deleteOldMisuse = (store: Pick<Store, 'query'>): Promise<number> =>
+  deleteBefore(store, sql`misuse`, sql`clock_timestamp() - ${MISUSE_KEPT_DAYS}::int * interval '1 day'`)
+
+function deleteBefore(store: Pick<Store, 'query'>, table: Sql, instant: Sql): Promise<number> {
   return inBatches(async () => {
     const gone = await store.query(sql`
-      DELETE FROM metric_hours WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM metric_hours
-        WHERE at < clock_timestamp() - ${HOURS_KEPT_DAYS}::int * interval '1 day' LIMIT ${DELETED_A_STATEMENT}::int))
+      DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM ${table} WHERE at < (SELECT ${instant}) LIMIT ${DELETED_A_STATEMENT}::int))
       RETURNING 1`)
     return gone.length
   })
@@ -119,7 +126,10 @@ export function startRollUps(store: Store): RollUps {
   let underWay: Promise<void> | null = null
 
   async function look(): Promise<void> {
-    if (await takeTurn(store, 'metrics', ROLL_UP_EVERY_MS)) await rollUpMetrics(store)
+    if (!(await takeTurn(store, 'metrics', ROLL_UP_EVERY_MS))) return
+    await sampleStates(store)
+    await rollUpMetrics(store)
+    await thinOutSamples(store)
   }
 
   const timer = setInterval(() => {

@@ -29,7 +29,10 @@ export async function saveNumbers(store: Pick<Store, 'query'>, numbers: readonly
     ON CONFLICT (metric, at, tenant_id, endpoint, bucket) DO UPDATE SET value = m.value + excluded.value`)
 }
 
-/** A replay is not a move: the version stays. No indexed column changes, so the update stays on its page. */
+/**
+ * A replay is not a move: the version stays. The count is indexed, for the list of what is replayed most, so this writes
+ * the record's index entries again: once every two seconds for a key, however often it is asked for.
+ */
 export async function saveReplays(store: Pick<Store, 'query'>, replays: readonly UnsavedReplays[]): Promise<void> {
   const agesMs = replays.map(({ lastMs }) => performance.now() - lastMs)
   await store.query(sql`

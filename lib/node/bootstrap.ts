@@ -1,11 +1,12 @@
 // The first tenant, its API key and the first admin, made when they are missing. Several nodes may start at once on
 // an empty database: an advisory lock lets one of them do it. A secret is returned by the one start that made it.
-import { randomBytes } from 'node:crypto'
 import { hashPassword } from 'better-auth/crypto'
 import type { Config } from '../config'
 import { newId } from '../db/id'
 import { openPrisma, type Prisma } from '../db/prisma'
 import type { Store } from '../db/store'
+import { newPassword } from '../operators/people'
+import { sessionSecret } from '../operators/session-secret'
 import { hashSecret, newSecret } from '../tenants/secret'
 
 /** Any number, as long as nothing else in the database uses it. */
@@ -17,7 +18,8 @@ export interface FirstSecrets {
   admin: { email: string; password: string } | null
 }
 
-export function bootstrap(store: Store, settings: Config): Promise<FirstSecrets> {
+export async function bootstrap(store: Store, settings: Config): Promise<FirstSecrets> {
+  await sessionSecret(store)
   return openPrisma(store).$transaction(async (tx) => {
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${BOOTSTRAP_LOCK})`
     return { apiKey: await firstApiKey(tx, settings), admin: await firstAdmin(tx, settings) }
@@ -40,7 +42,7 @@ async function firstApiKey(tx: Prisma.TransactionClient, settings: Config): Prom
 async function firstAdmin(tx: Prisma.TransactionClient, settings: Config): Promise<FirstSecrets['admin']> {
   if (await tx.operator.findFirst({ where: { role: 'admin' } })) return null
   const email = (settings.adminEmail ?? 'admin@onceover.local').toLowerCase()
-  const password = settings.adminPassword ?? randomBytes(12).toString('base64url')
+  const password = settings.adminPassword ?? newPassword()
   const id = newId('opr')
   await tx.operator.create({
     data: {

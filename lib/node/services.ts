@@ -9,6 +9,7 @@ import type { AnyOperation } from '../idempotency/operation'
 import { persisted } from '../idempotency/persist'
 import { openWaiting } from '../idempotency/waiting'
 import { reaper } from '../maintenance/reaper'
+import { openRunner, type Runner } from '../maintenance/runner'
 import type { Scheduled } from '../maintenance/schedule'
 import { sweeper } from '../maintenance/sweeper'
 import { type Exposition, openExposition } from '../metrics/exposition'
@@ -23,6 +24,7 @@ import { createStripe } from '../payments/stripe'
 import { processWide } from '../process-wide'
 import { ledgerComparison } from '../reconciliation/ledger-comparison'
 import type { Reconciliation } from '../reconciliation/reconcile'
+import { reconcileInBulk } from '../reconciliation/reconcile-key'
 import { reconciler } from '../reconciliation/reconciler'
 import { type Authenticator, openAuthenticator } from '../tenants/authenticate'
 import { type Limits, openLimits } from '../tenants/limits'
@@ -48,6 +50,8 @@ export interface Services {
   operations: ReadonlyMap<string, AnyOperation>
   reconciliation: Reconciliation
   daemons: readonly Scheduled[]
+  /** What people run by hand, on this node. */
+  runner: Runner
   /** The sandbox provider's own connections: the other side of the network. */
   sandboxPool: ReturnType<typeof openPool>
   /** What the sandbox's webhooks are signed with, at both ends. */
@@ -88,6 +92,18 @@ function openServices(): Services {
     intervalMs: settings.reconcileIntervalMs || FALLBACK_RECONCILE_MS,
     maxAttempts: settings.reconcileMaxAttempts,
   }
+  const daemons: Scheduled[] = [
+    { daemon: sweeper(boundary, operations), intervalMs: settings.sweepIntervalMs },
+    {
+      daemon: reaper(store, { tombstoneHours: settings.tombstoneHours, observe: metrics.observe }),
+      intervalMs: settings.reapIntervalMs,
+    },
+    {
+      daemon: reconciler({ ...reconciliation, lookUpLimitMs: gateway.timeLimitMs }),
+      intervalMs: settings.reconcileIntervalMs,
+    },
+    { daemon: ledgerComparison({ boundary, operations, gateway }), intervalMs: settings.ledgerIntervalMs },
+  ]
   const limits = openLimits(store)
   return {
     config: settings,
@@ -103,18 +119,13 @@ function openServices(): Services {
     refundOrder: refund,
     operations,
     reconciliation,
-    daemons: [
-      { daemon: sweeper(boundary, operations), intervalMs: settings.sweepIntervalMs },
-      {
-        daemon: reaper(store, { tombstoneHours: settings.tombstoneHours, onDeleted: metrics.pruned }),
-        intervalMs: settings.reapIntervalMs,
-      },
-      {
-        daemon: reconciler({ ...reconciliation, lookUpLimitMs: gateway.timeLimitMs }),
-        intervalMs: settings.reconcileIntervalMs,
-      },
-      { daemon: ledgerComparison({ boundary, operations, gateway }), intervalMs: settings.ledgerIntervalMs },
-    ],
+    daemons,
+    runner: openRunner({
+      store,
+      nodeId: boundary.nodeId,
+      daemons: daemons.map(({ daemon }) => daemon),
+      bulk: reconcileInBulk(reconciliation),
+    }),
     sandboxPool,
     sandboxWebhookSecret: openSecret(settings, sandboxPool),
     async close() {

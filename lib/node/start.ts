@@ -38,13 +38,14 @@ export async function startNode(): Promise<void> {
   await readDatabaseClock(node.store)
   const webhooks = await startWebhooks(node)
   const schedule = node.config.worker ? startSchedule(node.store, node.boundary.nodeId, node.daemons) : null
+  if (node.config.worker) node.runner.resume()
   const rollUps = node.config.worker ? startRollUps(node.store) : null
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
   holder[NODE] = {
     announce: (url) => process.stdout.write(welcome(url, secrets, node.config)),
     async stop() {
       await webhooks?.stop()
-      await schedule?.stop()
+      await Promise.all([schedule?.stop(), node.runner.stop()])
       await rollUps?.stop()
       await worker?.stop()
       await node.close()

@@ -5,6 +5,7 @@ import { newId } from '../db/id'
 import type { Attempt, Executed, Operation, Settlement } from '../idempotency/operation'
 import type { Gateway } from '../payments/gateway'
 import { json, type ProblemAnswer } from './answer'
+import { lookedUp } from './looked-up'
 import { amountOf, type Order, type OrderRequest } from './schema'
 
 type OrderAttempt = Attempt<OrderRequest, null>
@@ -37,10 +38,7 @@ export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<
       async lookUp(attempt) {
         const { paymentMethod } = attempt.input.body
         const { providerKey, createdAt: reservedAt } = attempt
-        const found = await gateway.lookUp({ kind: 'charge', providerKey, reservedAt, paymentMethod })
-        return found.kind === 'succeeded' || found.kind === 'declined'
-          ? { kind: found.kind, ref: found.providerRef }
-          : { kind: found.kind }
+        return lookedUp(await gateway.lookUp({ kind: 'charge', providerKey, reservedAt, paymentMethod }))
       },
       conclude: (attempt, executed) => concludeOrder(attempt, executed, problem),
       // The order stays as it is: the next attempt charges for the same one.

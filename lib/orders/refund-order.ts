@@ -6,6 +6,7 @@ import type { Store } from '../db/store'
 import type { Attempt, Executed, Operation, Settlement } from '../idempotency/operation'
 import type { Gateway } from '../payments/gateway'
 import { json, type ProblemAnswer } from './answer'
+import { lookedUp } from './looked-up'
 import type { OrderStatus, Refund, RefundRequest } from './schema'
 
 export const REFUND_ORDER = 'POST /api/orders/{id}/refunds'
@@ -72,9 +73,7 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
           paymentMethod: attempt.report.paymentMethod,
           reason: attempt.input.body.reason,
         })
-        return found.kind === 'succeeded' || found.kind === 'declined'
-          ? { kind: found.kind, ref: found.providerRef }
-          : { kind: found.kind }
+        return lookedUp(found)
       },
       conclude: (attempt, executed) => concludeRefund(attempt, executed, problem),
       release: (attempt) => giveBack(attempt.resource.id, 'released'),

@@ -29,7 +29,7 @@ export type CallOutcome =
 
 /** What the provider says when it is asked for an effect that may have happened. */
 export type LookUpOutcome =
-  | { kind: 'succeeded'; providerRef: string; amountCents: number; currency: string }
+  | { kind: 'succeeded'; providerRef: string; amountCents: number; currency: string; createdAt?: Date }
   | { kind: 'declined'; providerRef: string }
   | { kind: 'not_found' }
   /** The provider has it and has not decided yet. */

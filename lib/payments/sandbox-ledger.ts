@@ -41,6 +41,7 @@ export interface EntryRow {
   status: EntryStatus
   amount_cents: string
   currency: string
+  booked_at: Date
 }
 
 /** A provider without keys: every attempt that arrives is a new entry. */
@@ -91,7 +92,7 @@ function refOfKey(kind: EffectKind, providerKey: string): string {
 /** Many entries of a key are possible without idempotency: money that moved outranks a decline. */
 export function findEntry(request: LookUpRequest): Sql {
   return sql`
-    SELECT ref, status, amount_cents, currency FROM sandbox.charges
+    SELECT ref, status, amount_cents, currency, booked_at FROM sandbox.charges
     WHERE provider_key = ${request.providerKey} AND kind = ${request.kind} AND booked_at <= clock_timestamp()
     ORDER BY status = 'succeeded' DESC, booked_at, ref LIMIT 1`
 }
@@ -100,7 +101,6 @@ interface ListRow extends EntryRow {
   customer_id: string
   order_id: string
   kind: EffectKind
-  booked_at: Date
 }
 
 /** Newest first, at most 1000. For tests and demos: it throws where the database does. */

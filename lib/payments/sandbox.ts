@@ -73,6 +73,7 @@ export function createSandbox({ pool, idempotent, timeLimitMs, webhookDelayMs = 
       providerRef: entry.ref,
       amountCents: Number(entry.amount_cents),
       currency: entry.currency,
+      createdAt: entry.booked_at,
     }
   }
 

@@ -44,7 +44,7 @@ export function callOutcome(kind: EffectKind, effect: Effect): CallOutcome {
 export function lookUpOutcome(effect: Effect): Exclude<LookUpOutcome, { kind: 'not_found' | 'unreachable' }> {
   const state = stateOf(effect)
   return state === 'succeeded'
-    ? { kind: state, providerRef: effect.id, ...moneyOf(effect) }
+    ? { kind: state, providerRef: effect.id, ...moneyOf(effect), createdAt: createdAt(effect) }
     : { kind: state, providerRef: effect.id }
 }
 
@@ -56,9 +56,11 @@ export function providerEntry(kind: EffectKind, effect: Effect): ProviderEntry {
     kind,
     status: state === 'declined' ? 'failed' : state,
     ...moneyOf(effect),
-    createdAt: new Date(effect.created * 1000),
+    createdAt: createdAt(effect),
   }
 }
+
+const createdAt = (effect: Effect): Date => new Date(effect.created * 1000)
 
 /** What was taken, where something was, and not what was asked for. */
 function moneyOf(effect: Effect): { amountCents: number; currency: string } {

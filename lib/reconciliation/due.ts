@@ -3,9 +3,9 @@ import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
 import type { Input } from '../idempotency/operation'
 import { type KeyRecord, RECORD_COLUMNS, type RecordRow, toRecord } from '../idempotency/record'
-import { appended, NOW } from '../idempotency/sql/event'
+import { appended, BY_NOW, NOW } from '../idempotency/sql/event'
 
-export const DUE: Sql = sql`r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after <= clock_timestamp()`
+export const DUE: Sql = sql`r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after <= ${BY_NOW}`
 
 /**
  * Takes due records for this reconciler by moving their time on: a second one does not see them, and if this one
@@ -28,13 +28,24 @@ export interface ToReconcile {
   requestId: string
   /** The settle window was over before the provider was asked: "no such charge" is proof from here on. */
   settled: boolean
+  /** When it is over; null where nobody has called yet. */
+  settlesAt: Date | null
+  /** For how long its answer is kept, from when there is one. */
+  retentionSeconds: number
 }
 
 export async function findToReconcile(store: Store, recordId: string): Promise<ToReconcile | null> {
   const [row] = await store.query<
-    RecordRow & { request: string | null; request_id: string; settled: boolean | null }
+    RecordRow & {
+      request: string | null
+      request_id: string
+      settles_at: Date | null
+      settled: boolean | null
+      retention_seconds: number
+    }
   >(sql`
-    SELECT ${RECORD_COLUMNS}, r.request, r.request_id, r.settles_at <= clock_timestamp() AS settled
+    SELECT ${RECORD_COLUMNS}, r.request, r.request_id, r.settles_at, r.settles_at <= clock_timestamp() AS settled,
+      r.retention_seconds
     FROM idempotency_records r WHERE r.id = ${recordId}`)
   if (!row?.request) return null
   return {
@@ -42,6 +53,8 @@ export async function findToReconcile(store: Store, recordId: string): Promise<T
     input: JSON.parse(row.request),
     requestId: row.request_id,
     settled: row.settled ?? false,
+    settlesAt: row.settles_at,
+    retentionSeconds: row.retention_seconds,
   }
 }
 

@@ -1,21 +1,22 @@
 // Finding out what became of an unknown outcome. The provider is asked once; what it says moves the record only
 // where that is proof, and only if the record is still as it was read before the question was asked.
-import sql, { type Sql } from 'sql-template-tag'
-import { newId } from '../db/id'
-import { isIntegrityViolation } from '../db/sqlstate'
+import type { Sql } from 'sql-template-tag'
+import { violatedConstraint } from '../db/sqlstate'
 import type { Boundary } from '../idempotency/boundary'
 import { applyEvidence } from '../idempotency/evidence'
-import type { AnyOperation, Attempt, LookUpVerdict } from '../idempotency/operation'
+import type { AnyOperation, Attempt, Effects, Executed, LookUpVerdict } from '../idempotency/operation'
 import type { KeyRecord } from '../idempotency/record'
 import { recallAttempt, settleByEvidence } from '../idempotency/settle-by-evidence'
 import { openUnbookable } from '../idempotency/sql/evidence'
 import { release } from '../idempotency/sql/release'
 import { settle } from '../idempotency/sql/settle'
+import { currentOf } from '../idempotency/sql/version'
 import type { State } from '../idempotency/states'
 import { rerunAccepted } from '../jobs/enqueue'
-import { log } from '../log'
+import { askProvider } from './ask-provider'
 import { findToReconcile, type ToReconcile, waitForSettleWindow } from './due'
 import { putOff } from './put-off'
+import { witnessed } from './witnessed'
 
 export type Verdict = LookUpVerdict['kind']
 
@@ -27,6 +28,8 @@ export interface Reconciled {
   settled: boolean
   deadLettered: boolean
   ref: string | null
+  /** What the provider's object says of itself, where it was fetched. */
+  shown?: Executed['shown']
 }
 
 export interface Reconciliation {
@@ -37,8 +40,19 @@ export interface Reconciliation {
   maxAttempts: number
 }
 
+/** On whose behalf. `along` commits with the move, if there is one: it reads the moved row from `moved`. */
+interface Asker {
+  by: string
+  along(verdict: Verdict, record: KeyRecord): Effects
+}
+
 /** Null where there is no such record, or nothing is left to ask about. */
-export async function reconcile(r: Reconciliation, recordId: string, by: string): Promise<Reconciled | null> {
+export async function reconcile(
+  r: Reconciliation,
+  recordId: string,
+  by: string,
+  along: Asker['along'] = () => [],
+): Promise<Reconciled | null> {
   const { store } = r.boundary
   const found = await findToReconcile(store, recordId)
   const operation = found && r.operations.get(found.record.endpoint)
@@ -47,36 +61,39 @@ export async function reconcile(r: Reconciliation, recordId: string, by: string)
   const { state } = found.record
   const reconciled =
     state === 'unknown' && found.record.effectEvidence
-      ? await settleWithEvidence(r, operation, found, by)
-      : await lookUp(r, operation, found, by)
-  if (state === 'unknown') tell(r.boundary, found.record, reconciled)
-  return reconciled
+      ? await settleWithEvidence(r, operation, found, { by, along })
+      : await lookUp(r, operation, found, { by, along })
+  if (state !== 'unknown') return reconciled
+  tell(r.boundary, found.record, reconciled)
+  // Somebody else may have moved it while we asked, and then it is that.
+  return reconciled.settled ? reconciled : { ...reconciled, state: (await currentOf(store, recordId))?.state ?? state }
 }
 
 async function settleWithEvidence(
   r: Reconciliation,
   operation: AnyOperation,
   { record }: ToReconcile,
-  by: string,
+  asker: Asker,
 ): Promise<Reconciled> {
   const told = { verdict: 'succeeded', settled: false, deadLettered: false, ref: null } as const
-  // It is told of where it is settled; here only that it could not be.
-  if (await settleByEvidence(r.boundary.store, operation, record.id))
+  const also = asker.along('succeeded', record)
+  if (await settleByEvidence(r.boundary.store, operation, record.id, movesOnly(r.boundary), also))
     return { ...told, state: 'completed', settled: true }
-  return { ...told, state: record.state, ...(await later(r, record, by, 'pending')) }
+  return { ...told, state: record.state, ...(await later(r, record, asker.by, 'pending')) }
 }
 
-async function lookUp(r: Reconciliation, operation: AnyOperation, found: ToReconcile, by: string): Promise<Reconciled> {
+async function lookUp(
+  r: Reconciliation,
+  operation: AnyOperation,
+  found: ToReconcile,
+  asker: Asker,
+): Promise<Reconciled> {
   const attempt = await recallAttempt(operation, found)
-  const verdict = await operation.external.lookUp(attempt).catch((bug: unknown): LookUpVerdict => {
-    // One record's trouble must not keep the others waiting, and is counted like any look-up without an answer.
-    log().error({ err: bug, recordId: found.record.id }, 'a look-up failed')
-    return { kind: 'unreachable' }
-  })
-  const ref = 'ref' in verdict ? verdict.ref : null
-  const unmoved = { verdict: verdict.kind, state: found.record.state, settled: false, deadLettered: false, ref }
+  const verdict = await askProvider(operation, attempt)
+  const { ref = null, shown } = 'ref' in verdict ? verdict : {}
+  const unmoved = { verdict: verdict.kind, state: found.record.state, settled: false, deadLettered: false, ref, shown }
   if (found.record.state !== 'unknown') return unmoved
-  return { ...unmoved, ...(await apply(r, operation, found, attempt, verdict, by)) }
+  return { ...unmoved, ...(await apply(r, operation, found, attempt, verdict, asker)) }
 }
 
 const later = (r: Reconciliation, record: KeyRecord, by: string, verdict: 'pending' | 'unreachable') =>
@@ -88,6 +105,13 @@ const later = (r: Reconciliation, record: KeyRecord, by: string, verdict: 'pendi
     intervalMs: r.intervalMs,
     maxAttempts: r.maxAttempts,
   })
+
+/** Whatever was settled, and with what, this file tells once that it was found out. */
+const movesOnly =
+  ({ observe }: Boundary): Boundary['observe'] =>
+  (event) => {
+    if (event.kind === 'moved') observe?.(event)
+  }
 
 /** A look-up that came too early, or says "not yet", is neither. */
 function tell(boundary: Boundary, { endpoint, tenantId }: KeyRecord, { settled, verdict, deadLettered }: Reconciled) {
@@ -102,11 +126,17 @@ async function apply(
   found: ToReconcile,
   attempt: Attempt<unknown, unknown>,
   verdict: LookUpVerdict,
-  by: string,
+  { by, along }: Asker,
 ): Promise<Partial<Reconciled>> {
   const { store } = r.boundary
   const { record } = found
   const guard = { recordId: record.id, attempt: record.attempt }
+  const also = along(verdict.kind, record)
+  const moved = (to: State, unknownSeconds: number | null) => {
+    const { endpoint, tenantId } = record
+    r.boundary.observe?.({ kind: 'moved', from: 'unknown', to, endpoint, tenantId, unknownSeconds })
+    return { settled: true, state: to }
+  }
   // Until the window is over a call may still arrive, and "no such charge" proves nothing; nor does the decline of one
   // attempt speak for another that may be on its way.
   const tooEarly = verdict.kind === 'not_found' || (verdict.kind === 'declined' && record.attempt > 1)
@@ -118,29 +148,30 @@ async function apply(
     case 'declined':
     case 'succeeded': {
       const settlement = operation.external.conclude(attempt, verdict)
-      const effects = [...settlement.effects, lookUpEvidence(guard.attempt, verdict.kind, verdict.ref)]
+      const effects = [...also, ...settlement.effects, lookedUp(guard.attempt, verdict)]
       const event = { event: 'settled', by, ...guard, verdict: verdict.kind } as const
       const settling = settle(store, { ...guard, from: ['unknown'], settlement: { ...settlement, effects }, event })
       const done = await settling.catch(async (error: unknown) => {
-        if (!isIntegrityViolation(error)) throw error
+        if (!violatedConstraint(error)) throw error
         await openUnbookable(store, { recordId: record.id, source: 'look_up', executed: verdict }, error)
         return 'unbookable' as const
       })
       if (done === 'unbookable') return later(r, record, by, 'pending')
-      if (done) return { settled: true, state: 'completed' }
+      if (done) return moved('completed', done.unknownSeconds)
       // Late: the record is not as it was read. What was learned is kept, and may settle what it is by now.
       const sourceId = `${guard.recordId}:${verdict.ref}`
       await applyEvidence(r.boundary, r.operations, { ...guard, source: 'look_up', sourceId, executed: verdict })
       return {}
     }
     case 'not_found': {
-      const effects = [...operation.external.release(attempt), lookUpEvidence(guard.attempt, 'not_found', null)]
+      const effects = [...also, ...operation.external.release(attempt), lookedUp(guard.attempt, verdict)]
       const event = { event: 'released', by, ...guard, verdict: 'not_found' } as const
       const next = record.async ? rerunAccepted(record.id, record.attempt) : undefined
       const done = await release(store, { ...guard, from: 'unknown', code: 'not_executed', effects, event, next })
-      if (done) return { settled: true, state: 'failed_retryable' }
+      if (done) return moved('failed_retryable', done.unknownSeconds)
       // Somebody moved it on, or told us of the effect while we asked.
-      return (await settleByEvidence(store, operation, record.id)) ? { settled: true, state: 'completed' } : {}
+      const told = await settleByEvidence(store, operation, record.id, movesOnly(r.boundary), also)
+      return told ? { settled: true, state: 'completed' } : {}
     }
     case 'pending':
     case 'unreachable':
@@ -148,11 +179,6 @@ async function apply(
   }
 }
 
-/** What the look-up found commits with the move that it justifies. */
-const lookUpEvidence = (attempt: number, verdict: 'succeeded' | 'declined' | 'not_found', ref: string | null): Sql => {
-  const id = newId('evd')
-  return sql`witnessed AS (
-    INSERT INTO evidence (id, record_id, source, source_id, attempt, verdict, detail)
-    SELECT ${id}, m.id, 'look_up', ${id}, ${attempt}::int, ${verdict}, ${JSON.stringify({ ref })}::jsonb FROM moved m
-  )`
+function lookedUp(attempt: number, { kind: verdict, ...found }: Executed | { kind: 'not_found' }): Sql {
+  return witnessed({ source: 'look_up', attempt, verdict, detail: { ref: null, ...found } })
 }

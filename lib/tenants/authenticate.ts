@@ -8,6 +8,8 @@ import { hashSecret } from './secret'
 
 const FRESH_MS = 3000
 const MAX_REMEMBERED = 10_000
+/** Last use is for people who clean up: to the minute is enough. */
+const LAST_USE_STEP_MS = 60_000
 
 export interface Tenant {
   id: string
@@ -23,10 +25,22 @@ export interface Authenticator {
 
 interface Row {
   id: string
+  key_id: string
+  use_is_due: boolean
   retention_hours: number | null
   new_keys_per_minute: number
   live_key_cap: number
   now: Date
+}
+
+const USE_IS_DUE = sql`coalesce(
+  k.last_used_at < clock_timestamp() - ${LAST_USE_STEP_MS}::float8 * interval '1 ms', true)`
+
+/** Nobody waits for this, and nothing depends on it. Of many nodes that find it due, the first one writes. */
+function noteUse(store: Store, keyId: string): void {
+  store
+    .query(sql`UPDATE api_keys k SET last_used_at = clock_timestamp() WHERE k.id = ${keyId} AND ${USE_IS_DUE}`)
+    .catch(() => {})
 }
 
 export function openAuthenticator(store: Store): Authenticator {
@@ -36,11 +50,13 @@ export function openAuthenticator(store: Store): Authenticator {
     ttl: FRESH_MS,
     fetchMethod: async (hash) => {
       const [row] = await store.query<Row>(sql`
-        SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now
+        SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now,
+          k.id AS key_id, ${USE_IS_DUE} AS use_is_due
         FROM api_keys k JOIN tenants t ON t.id = k.tenant_id
         WHERE k.hash = ${Buffer.from(hash, 'base64')} AND k.revoked_at IS NULL AND t.disabled_at IS NULL`)
       if (!row) return undefined
       observeDatabaseTime(row.now)
+      if (row.use_is_due) noteUse(store, row.key_id)
       return {
         id: row.id,
         retentionHours: row.retention_hours,

@@ -2,7 +2,8 @@
 // plain SHA-256 is enough: there is nothing to guess.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-export const newSecret = (prefix: 'oo_live' | 'oo_demo'): string => `${prefix}_${randomBytes(20).toString('hex')}`
+export const newSecret = (prefix: 'oo_live' | 'oo_demo' | 'oo_op'): string =>
+  `${prefix}_${randomBytes(20).toString('hex')}`
 
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 

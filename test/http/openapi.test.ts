@@ -3,12 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { GET } from '../../app/api/openapi.json/route'
 import { openApi } from '../../lib/http/openapi'
 import { PROBLEM_CODES } from '../../lib/http/openapi-problem'
+import { OPERATOR_CALLS } from '../../lib/http/operator-calls'
 import { PROBLEMS, type ProblemCode } from '../../lib/http/problem'
 import { METHODS, routeFiles } from './route-files'
 
 const CATCH_ALL = '/api/[...unknown]'
 /** Called by payment providers, in their own form. */
 const WEBHOOKS = '/api/webhooks/'
+/** There is nobody yet, or nobody any more, whose key it could be. */
+const KEYLESS = ['POST /api/auth/sign-in', 'POST /api/auth/sign-out']
 
 /** Where the recommended ruleset does not fit, and why. An exception that nothing needs fails like a finding. */
 const EXCEPTIONS: Record<string, string> = {
@@ -20,7 +23,6 @@ const EXCEPTIONS: Record<string, string> = {
 
 /** Codes of the table that no call of this document answers with, and why. */
 const NOT_FOR_CLIENTS: Partial<Record<ProblemCode, string>> = {
-  forbidden: 'An operator’s role; a client has none.',
   invalid_signature: 'Webhooks are sent by payment providers.',
 }
 
@@ -80,10 +82,13 @@ describe('the OpenAPI document', () => {
       }
   })
 
-  it('asks for the key on every POST and PATCH, and on nothing else', () => {
+  it('asks for the key on every client’s POST and PATCH, offers it on every operator’s POST, and on nothing else', () => {
     for (const { name, operation } of operations) {
-      const asks = JSON.stringify(operation.parameters ?? []).includes('#/components/parameters/IdempotencyKey')
-      expect(asks, name).toBe(/^(POST|PATCH) /.test(name))
+      const parameters = JSON.stringify(operation.parameters ?? [])
+      const operators = OPERATOR_CALLS.some((call) => `${call.method} ${call.path}` === name)
+      const asks = parameters.includes('#/components/parameters/IdempotencyKey')
+      expect(asks, name).toBe(!operators && !KEYLESS.includes(name) && /^(POST|PATCH) /.test(name))
+      expect(parameters.includes('"Idempotency-Key"'), name).toBe(operators && name.startsWith('POST '))
     }
     expect(openApi.components?.parameters?.IdempotencyKey).toMatchObject({
       name: 'Idempotency-Key',
@@ -104,7 +109,7 @@ describe('the OpenAPI document', () => {
   })
 
   it('is what GET /api/openapi.json answers', async () => {
-    const response = GET()
+    const response = GET(new Request('http://localhost/api/openapi.json'))
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/json')
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(openApi)))

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Boundary } from '../../lib/idempotency/boundary'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { RUN_OUT, reaper, stoodFor } from '../../lib/maintenance/reaper'
 import { barrier, newKey, openBench, orderOf, refused, scriptedGateway, timedOut } from '../support/boundary'
@@ -97,7 +98,8 @@ describe('the reaper', () => {
     )
     await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_move')
     const told: number[] = []
-    const daemon = reaper(bench.store, { tombstoneHours: 1, onDeleted: ({ count }) => told.push(count) })
+    const observe: Boundary['observe'] = (event) => event.kind === 'moved' && told.push(event.count ?? 1)
+    const daemon = reaper(bench.store, { tombstoneHours: 1, observe })
     const counts = await Promise.all([runOnce(daemon), runOnce(daemon)])
     expect(counts.reduce((sum, { deleted = 0 }) => sum + deleted, 0)).toBe(1200)
     expect(told.reduce((sum, count) => sum + count, 0)).toBe(1200)

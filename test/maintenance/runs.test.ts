@@ -12,7 +12,7 @@ beforeAll(async () => {
   bench = await openBench()
 })
 afterAll(() => bench?.close())
-beforeEach(() => bench.rows('TRUNCATE runs, schedules'))
+beforeEach(() => bench.rows('TRUNCATE runs, run_items, schedules'))
 
 const NOTHING: Batch = { counts: {}, ids: [] }
 const REQUEST = { dryRun: false, scheduled: false, requestedBy: 'test', reason: 'to see' }
@@ -53,11 +53,11 @@ describe('a run', () => {
     })
     const { run, ended } = await startRun(bench.store, daemon, REQUEST)
     await between.reached
-    expect(await abortRun(bench.store, run.id)).toBe(true)
+    expect(await abortRun(bench.store, run.id)).toMatchObject({ state: 'running' })
     between.open()
     expect(await ended).toMatchObject({ state: 'aborted', done: 2 })
     expect(batches).toBe(2)
-    expect(await abortRun(bench.store, run.id)).toBe(false)
+    expect(await abortRun(bench.store, run.id)).toBeNull()
   })
 
   it('that breaks is failed, with what it had done', async () => {

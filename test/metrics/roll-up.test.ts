@@ -7,7 +7,7 @@ let bench: Bench
 beforeAll(async () => {
   bench = await openBench()
 })
-beforeEach(() => bench.db.query('TRUNCATE metric_minutes, metric_hours, schedules'))
+beforeEach(() => bench.db.query('TRUNCATE metric_minutes, metric_hours, schedules, misuse'))
 afterAll(() => bench.close())
 
 /** In the middle of its minute, so that the test's own duration moves nothing. */
@@ -93,7 +93,13 @@ describe('a roll-up', () => {
   })
 
   it('has nothing to do where nothing was counted', async () => {
-    expect(await rollUpMetrics(bench.store)).toEqual({ hours: 0, changed: 0, minutesDeleted: 0, hoursDeleted: 0 })
+    expect(await rollUpMetrics(bench.store)).toEqual({
+      hours: 0,
+      changed: 0,
+      minutesDeleted: 0,
+      hoursDeleted: 0,
+      misuseDeleted: 0,
+    })
   })
 })
 
@@ -127,6 +133,19 @@ describe('what is old', () => {
       )
     expect((await rollUpMetrics(bench.store)).hoursDeleted).toBe(1)
     expect((await hours()).map(({ hours_ago }) => hours_ago)).toEqual([39 * 24, 29 * 24])
+  })
+})
+
+describe('misuse', () => {
+  it('is kept for ninety days', async () => {
+    for (const days of [0, 89, 91, 400])
+      await bench.db.query(
+        `INSERT INTO misuse (id, at, tenant_id, endpoint, key, record_id, changed_paths, request_id)
+         VALUES ('mis_' || $1::int, clock_timestamp() - $1::int * interval '1 day', 't', 'e', 'k', 'r', '{}', 'q')`,
+        [days],
+      )
+    expect((await rollUpMetrics(bench.store)).misuseDeleted).toBe(2)
+    expect(await count('misuse')).toBe(2)
   })
 })
 

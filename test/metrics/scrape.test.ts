@@ -70,7 +70,7 @@ describe('GET /api/metrics', () => {
 })
 
 describe('the text', () => {
-  it('has every family of the contract with its type, and no other', async () => {
+  it('has every family of the contract and the one for strangers, each with its type, and no other', async () => {
     const families = parseText(await text())
     const types = Object.fromEntries([...families.values()].map(({ name, type }) => [name, type]))
     expect(types).toEqual({
@@ -79,6 +79,7 @@ describe('the text', () => {
       api_idempotency_records: 'gauge',
       api_idempotency_oldest_unknown_seconds: 'gauge',
       api_idempotency_dead_letters: 'gauge',
+      onceover_operator_unauthenticated_total: 'counter',
     })
     for (const { help } of families.values()) expect(help).not.toBe('')
   })

@@ -46,12 +46,12 @@ async function entries(request: EffectRequest) {
 
 function found(request: EffectRequest) {
   const { amountCents, currency } = request
-  return { kind: 'succeeded', providerRef: expect.any(String), amountCents, currency }
+  return { kind: 'succeeded', providerRef: expect.any(String), amountCents, currency, createdAt: expect.any(Date) }
 }
 
-async function elapsedMs<T>(work: Promise<T>): Promise<[T, number]> {
+async function elapsedMs<T>(work: () => Promise<T>): Promise<[T, number]> {
   const startedAt = performance.now()
-  return [await work, performance.now() - startedAt]
+  return [await work(), performance.now() - startedAt]
 }
 
 const TIMEOUT = { kind: 'unclear', code: 'timeout' }
@@ -97,7 +97,7 @@ describe.concurrent.each([
 
   it('slow: charges at once and answers when its time has passed', async () => {
     const request = effect(kind, 'slow_150')
-    const [outcome, ms] = await elapsedMs(sandbox(idempotent).execute(request))
+    const [outcome, ms] = await elapsedMs(() => sandbox(idempotent).execute(request))
     expect(outcome).toEqual(SUCCEEDED)
     expect(ms).toBeGreaterThan(148)
     expect(ms).toBeLessThan(2_000)
@@ -107,7 +107,7 @@ describe.concurrent.each([
     '%s: an answer due at the time limit or after it never comes',
     async (name) => {
       const request = effect(kind, name)
-      const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+      const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
       expect(outcome).toEqual(TIMEOUT)
       expect(ms).toBeLessThan(2_000)
       expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
@@ -116,7 +116,7 @@ describe.concurrent.each([
 
   it('timeout_charged: charges, every time without an answer', async () => {
     const request = effect(kind, 'timeout_charged')
-    const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+    const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
     expect(outcome).toEqual(TIMEOUT)
     expect(ms).toBeGreaterThan(SHORT_MS - 2)
     expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
@@ -126,7 +126,7 @@ describe.concurrent.each([
 
   it('timeout_lost_once: the first attempt never arrives, the second does', async () => {
     const request = effect(kind, 'timeout_lost_once')
-    const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+    const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
     expect(outcome).toEqual(TIMEOUT)
     expect(ms).toBeGreaterThan(SHORT_MS - 2)
     expect(await entries(request)).toEqual([])
@@ -190,7 +190,7 @@ describe.concurrent.each([
   it('unreachable: every attempt times out uncharged, every look-up fails at once', async () => {
     const request = effect(kind, 'unreachable')
     for (const _ of [1, 2]) {
-      const [outcome, ms] = await elapsedMs(sandbox(idempotent, SHORT_MS).execute(request))
+      const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
       expect(outcome).toEqual(TIMEOUT)
       expect(ms).toBeGreaterThan(SHORT_MS - 2)
       const looked = await sandbox(idempotent).lookUp(request)

@@ -48,6 +48,7 @@ describe('looking up a charge', () => {
       providerRef: 'pi_us',
       amountCents: 2400,
       currency: 'EUR',
+      createdAt: new Date(intent.created * 1000),
     })
   })
 
@@ -138,7 +139,10 @@ describe('looking up a charge', () => {
 
 describe('looking up a refund', () => {
   it.each([
-    ['succeeded', { kind: 'succeeded', providerRef: 're_us', amountCents: 700, currency: 'EUR' }],
+    [
+      'succeeded',
+      { kind: 'succeeded', providerRef: 're_us', amountCents: 700, currency: 'EUR', createdAt: expect.any(Date) },
+    ],
     ['pending', { kind: 'pending', providerRef: 're_us' }],
     ['requires_action', { kind: 'pending', providerRef: 're_us' }],
     ['failed', { kind: 'declined', providerRef: 're_us' }],

@@ -1,6 +1,6 @@
 // Every pair of actors that can meet on one record: owner, sweeper, reconciler, second reconciler, webhook, client retry,
 // reaper. However they meet: one charge, one booking, the right answer. (To the others a second reconciler is the first
-// one; it is met by the first. The operator comes with the operator API.)
+// one; it is met by the first. The operator is met in resolve-races.test.ts.)
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../lib/db/store'
 import { keepEvidence } from '../../lib/idempotency/sql/evidence'

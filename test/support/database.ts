@@ -8,6 +8,7 @@ import { TEMPLATE } from './postgres'
 const OBJECT_IN_USE = '55006'
 const RETRY_MS = 50
 const RETRY_LIMIT_MS = 30_000
+const CLOSING_LIMIT_MS = 2_000
 
 export interface TestDatabase {
   url: string
@@ -22,9 +23,21 @@ export async function cloneDatabase(): Promise<TestDatabase> {
   url.pathname = `/${name}`
   return {
     url: url.href,
-    drop: () =>
-      withClient(serverUrl, async (client) => void (await client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+    drop: () => drop(serverUrl, name),
   }
+}
+
+// A connection that is just being closed is waited for: cut off instead, it would complain in a test that is over.
+async function drop(serverUrl: string, name: string): Promise<void> {
+  await withClient(serverUrl, async (client) => {
+    for (const deadline = Date.now() + CLOSING_LIMIT_MS; Date.now() < deadline; await sleep(RETRY_MS)) {
+      const dropped = await client.query(`DROP DATABASE ${name}`).catch((error) => {
+        if (error.code !== OBJECT_IN_USE) throw error
+      })
+      if (dropped) return
+    }
+    await client.query(`DROP DATABASE ${name} WITH (FORCE)`)
+  })
 }
 
 // PostgreSQL refuses to copy a database while anybody is connected to it, be it only another copy's first moment.

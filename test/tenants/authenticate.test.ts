@@ -1,6 +1,6 @@
 // Who is calling: the tenant comes from the key alone, a dead key is nobody's, and where that can't be told nobody is
 // refused for it.
-import sql from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newId } from '../../lib/db/id'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
@@ -22,6 +22,7 @@ afterAll(async () => {
   await database.drop()
 })
 
+/** Questions about keys; that a use is noted is nothing that anybody waits for. */
 let asked = 0
 let lost = false
 let authenticator: Authenticator
@@ -29,13 +30,18 @@ beforeEach(() => {
   asked = 0
   lost = false
   authenticator = openAuthenticator(
-    tampered(store, (send) => {
+    tampered(store, (send, statement) => {
+      if (isNote(statement)) return noting(send)
       asked++
       return lost ? Promise.reject(new StoreUnavailable(null)) : send()
     }),
   )
 })
 afterEach(() => vi.restoreAllMocks())
+
+const isNote = ({ sql }: Sql) => sql.includes('UPDATE api_keys')
+/** How a use is noted: every test but its own lets it happen. */
+let noting: <Row>(send: () => Promise<Row[]>) => Promise<Row[]> = (send) => send()
 
 async function newTenant(): Promise<{ id: string; secret: string }> {
   const id = newId('ten')
@@ -123,6 +129,86 @@ describe('a key', () => {
     expect(await authenticator.authenticate(secret)).toBeNull()
     await newApiKey(id, secret)
     expect(await authenticator.authenticate(secret)).toMatchObject({ id })
+  })
+})
+
+describe('the last use of a key', () => {
+  afterEach(() => {
+    noting = (send) => send()
+  })
+  const lastUse = async (secret: string) =>
+    (
+      await store.query<{ at: Date | null }>(sql`
+      SELECT last_used_at AS at FROM api_keys WHERE hash = ${hashSecret(secret)}`)
+    )[0]!.at
+  const usedBefore = (secret: string, seconds: number) =>
+    store.query(sql`
+      UPDATE api_keys SET last_used_at = clock_timestamp() - ${seconds}::int * interval '1 s'
+      WHERE hash = ${hashSecret(secret)}`)
+
+  it('is noted', async () => {
+    const { secret } = await newTenant()
+    expect(await lastUse(secret)).toBeNull()
+    await authenticator.authenticate(secret)
+    await vi.waitFor(async () => expect(await lastUse(secret)).toBeInstanceOf(Date))
+  })
+
+  it('is noted once a minute, by however many nodes', async () => {
+    const { secret } = await newTenant()
+    let notes = 0
+    let written = 0
+    noting = async (send) => {
+      notes++
+      const rows = await send()
+      written++
+      return rows
+    }
+    await usedBefore(secret, 59)
+    await authenticator.authenticate(secret)
+    expect(notes).toBe(0)
+    await usedBefore(secret, 61)
+    const before = await lastUse(secret)
+    later(3100)
+    await vi.waitFor(async () => {
+      await authenticator.authenticate(secret)
+      expect(notes).toBe(1)
+    })
+    await vi.waitFor(() => expect(written).toBe(1))
+    const after = await lastUse(secret)
+    expect(after!.getTime()).toBeGreaterThan(before!.getTime())
+    later(6200)
+    await authenticator.authenticate(secret)
+    expect(notes).toBe(1)
+    // A second node that read just before the first one wrote changes nothing.
+    await openAuthenticator(
+      tampered(store, async (send, statement) => {
+        if (!isNote(statement)) return (await send()).map((row) => ({ ...row, use_is_due: true }))
+        return send()
+      }),
+    ).authenticate(secret)
+    await store.query(sql`SELECT pg_sleep(0.05)`)
+    expect(await lastUse(secret)).toEqual(after)
+  })
+
+  it('holds nobody up while it is being written, and fails nobody when it can’t be', async () => {
+    const { id, secret } = await newTenant()
+    noting = () => new Promise(() => {})
+    expect(await authenticator.authenticate(secret)).toMatchObject({ id })
+    const other = await newTenant()
+    noting = () => Promise.reject(new StoreUnavailable(null))
+    expect(await authenticator.authenticate(other.secret)).toMatchObject({ id: other.id })
+  })
+
+  it('says nothing of a key that is nobody’s', async () => {
+    const { secret } = await newTenant()
+    await revoke(secret)
+    let notes = 0
+    noting = (send) => {
+      notes++
+      return send()
+    }
+    expect(await authenticator.authenticate(secret)).toBeNull()
+    expect(notes).toBe(0)
   })
 })
 

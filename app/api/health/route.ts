@@ -1,5 +1,6 @@
-import { json, toResponse } from '../../../lib/http/respond'
+import { json, requestIdOf, toResponse } from '../../../lib/http/respond'
 
 export const dynamic = 'force-dynamic'
 
-export const GET = (): Response => toResponse(json(200, { status: 'ok' }))
+export const GET = (request: Request): Response =>
+  toResponse(json(200, { status: 'ok' }), { 'x-request-id': requestIdOf(request) })

@@ -2,27 +2,27 @@
 // there whatever the store does.
 import { bearerOf } from '../../../lib/http/bearer'
 import { problem } from '../../../lib/http/problem'
-import { failure, requestIdOf, toResponse } from '../../../lib/http/respond'
+import { failure, inRequest, type Parts, toResponse } from '../../../lib/http/respond'
 import { services } from '../../../lib/node/services'
 import { sameSecret } from '../../../lib/tenants/secret'
 
 export const dynamic = 'force-dynamic'
 
-export async function GET(request: Request): Promise<Response> {
-  const requestId = requestIdOf(request)
-  const headers = { 'x-request-id': requestId }
-  try {
-    const { config, exposition } = services()
-    if (config.metricsToken === undefined) return toResponse(problem('not_found'), headers)
-    const token = bearerOf(request)
-    if (token === null || !sameSecret(token, config.metricsToken))
-      return toResponse(
-        problem('unauthenticated', { detail: 'Send the metrics token as Authorization: Bearer.' }),
-        headers,
-      )
-    const body = await exposition.text()
-    return toResponse({ status: 200, headers: { 'content-type': exposition.contentType }, body }, headers)
-  } catch (error) {
-    return toResponse(failure(error, requestId), headers)
-  }
+export const GET = (request: Request): Promise<Response> =>
+  inRequest(request, async (requestId) => {
+    const headers = { 'x-request-id': requestId }
+    try {
+      return toResponse(await numbers(request), headers)
+    } catch (error) {
+      return toResponse(failure(error, requestId), headers)
+    }
+  })
+
+async function numbers(request: Request): Promise<Parts> {
+  const { config, exposition } = services()
+  if (config.metricsToken === undefined) return problem('not_found')
+  const token = bearerOf(request)
+  if (token === null || !sameSecret(token, config.metricsToken))
+    return problem('unauthenticated', { detail: 'Send the metrics token as Authorization: Bearer.' })
+  return { status: 200, headers: { 'content-type': exposition.contentType }, body: await exposition.text() }
 }

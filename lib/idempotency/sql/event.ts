@@ -1,6 +1,8 @@
 // One event of a record's timeline. It is appended by the very UPDATE that it tells of (the trigger refuses a move
 // without one) and lives in the record's own row: a move is one row version, not two tables.
 import sql, { type Sql } from 'sql-template-tag'
+import { currentRequestId } from '../../request-context'
+import type { State } from '../states'
 
 export interface TimelineEvent {
   event:
@@ -20,6 +22,7 @@ export interface TimelineEvent {
   /** Who: a node, or the actor that moved it. */
   by: string
   attempt?: number
+  /** Unless it is said: the request, run or job that this is written in. */
   requestId?: string
   recoveryPoint?: string
   code?: string
@@ -28,12 +31,28 @@ export interface TimelineEvent {
   verdict?: string
 }
 
+/**
+ * The clock as the end of a range: read once, it can be the bound of an index. Bare, PostgreSQL would ask it again for
+ * every row, and so look at every row.
+ */
+export const BY_NOW: Sql = sql`(SELECT clock_timestamp())`
+
 /** Every statement reads the database's clock once, as `now.at`. */
 export const NOW: Sql = sql`(SELECT clock_timestamp() AS at) now`
 
 /** Whether evidence of either kind was kept for the record, read from its own row: no snapshot can be too old for it. */
 export const HAS_EVIDENCE: Sql = sql`timeline @> '[{"event": "evidence"}]'`
 
+/** Since when the outcome is unknown, or was for the last time. */
+export const UNKNOWN_SINCE: Sql = sql`(SELECT max((e->>'at')::timestamptz) FROM jsonb_array_elements(timeline) e
+  WHERE e->>'event' IN ('outcome_unknown', 'lease_over'))`
+
+/** How long a record has been unknown that leaves this state; null for one that leaves another. */
+export const unknownSeconds = (from: readonly State[]): Sql =>
+  from.includes('unknown') ? sql`extract(epoch FROM clock_timestamp() - ${UNKNOWN_SINCE})::float8` : sql`NULL::float8`
+
 export const appended = (event: TimelineEvent): Sql => sql`timeline || ${created(event)}`
-export const created = (event: TimelineEvent): Sql =>
-  sql`jsonb_build_array(jsonb_build_object('at', now.at) || ${JSON.stringify(event)}::jsonb)`
+export function created(event: TimelineEvent): Sql {
+  const told = { ...event, requestId: event.requestId ?? currentRequestId() }
+  return sql`jsonb_build_array(jsonb_build_object('at', now.at) || ${JSON.stringify(told)}::jsonb)`
+}

@@ -38,7 +38,7 @@ export interface KeptEvidence {
  * deleted is gone, instead of one that the evidence refers to and the foreign key then misses.
  */
 export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Promise<KeptEvidence | null> {
-  const { kind, ref } = e.executed
+  const { kind, ref, shown } = e.executed
   const charged = kind === 'succeeded'
   const event: TimelineEvent = { event: 'evidence', by: e.source, source: e.source, verdict: kind }
   if (e.attempt !== null) event.attempt = e.attempt
@@ -50,7 +50,7 @@ export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Pr
     ), kept AS (
       INSERT INTO evidence (id, record_id, source, source_id, attempt, verdict, detail)
       SELECT ${newId('evd')}, (SELECT id FROM subject), ${e.source}, ${e.sourceId},
-        coalesce(${e.attempt}::int, (SELECT attempt FROM subject), 0), ${kind}, ${JSON.stringify({ ref })}::jsonb
+        coalesce(${e.attempt}::int, (SELECT attempt FROM subject), 0), ${kind}, ${JSON.stringify({ ref, shown })}::jsonb
       ON CONFLICT (source, source_id) DO NOTHING
       RETURNING id
     ), touched AS (

@@ -18,6 +18,9 @@ export interface MovedByLease {
 /** What the sweeper and the next request agree on: the very predicate of an expired lease. */
 export const LEASE_IS_OVER: Sql = sql`r.state = 'in_progress' AND r.locked_until <= clock_timestamp()`
 
+/** Where it goes. */
+export const BY_RECOVERY_POINT: Sql = sql`CASE WHEN r.external THEN 'unknown' ELSE 'failed_retryable' END`
+
 /** The record that a request just read. Null when somebody was faster. */
 export async function leaseOver(
   store: Store,
@@ -41,7 +44,7 @@ function moveByRecoveryPoint(store: Store, due: Sql, by: string): Promise<MovedB
     WITH due AS MATERIALIZED (${due}),
     moved AS (
       UPDATE idempotency_records r SET
-        state = CASE WHEN external THEN 'unknown' ELSE 'failed_retryable' END::record_state, version = version + 1,
+        state = (${BY_RECOVERY_POINT})::record_state, version = version + 1,
         reconcile_after = CASE WHEN external THEN now.at END,
         expires_at = CASE WHEN external THEN expires_at ELSE now.at + retention_seconds * interval '1 s' END,
         locked_until = NULL, locked_by = NULL, last_error_code = 'lease_over',

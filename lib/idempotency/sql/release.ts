@@ -4,13 +4,16 @@ import type { Store } from '../../db/store'
 import type { Effects } from '../operation'
 import type { State } from '../states'
 import { withEffects } from './effects'
-import { appended, NOW, type TimelineEvent } from './event'
+import { appended, NOW, type TimelineEvent, unknownSeconds } from './event'
 import { NOTIFY_WAITERS } from './notify'
+import { atVersion } from './version'
 
 export interface Release {
   recordId: string
   from: State
   attempt: number
+  /** As in settle. */
+  version?: number
   code: string
   effects: Effects
   event: TimelineEvent
@@ -18,12 +21,18 @@ export interface Release {
   next?: Sql | null
 }
 
+export interface Released {
+  /** When the key expires now. */
+  expiresAt: Date
+  unknownSeconds: number | null
+}
+
 /**
- * When the key expires now, or null when the record was not there any more as it was read, or somebody has told us of
- * the effect: then nothing is given back that the effect has taken.
+ * Null when the record was not there any more as it was read, or somebody has told us of the effect: then nothing is
+ * given back that the effect has taken.
  */
-export async function release(store: Pick<Store, 'query'>, r: Release): Promise<{ expiresAt: Date } | null> {
-  const [row] = await store.query<{ expires_at: Date }>(sql`
+export async function release(store: Pick<Store, 'query'>, r: Release): Promise<Released | null> {
+  const [row] = await store.query<Released>(sql`
     WITH moved AS (
       UPDATE idempotency_records r SET
         state = 'failed_retryable', version = version + 1, expires_at = now.at + retention_seconds * interval '1 s',
@@ -32,9 +41,10 @@ export async function release(store: Pick<Store, 'query'>, r: Release): Promise<
         last_error_code = ${r.code}, timeline = ${appended({ ...r.event, code: r.code })}
       FROM ${NOW}
       WHERE id = ${r.recordId} AND state = ${r.from}::record_state AND attempt = ${r.attempt}::int
-        AND NOT effect_evidence
+        ${atVersion(r.version)} AND NOT effect_evidence
       RETURNING r.*
     )${withEffects(r.effects)}
-    SELECT expires_at, ${NOTIFY_WAITERS}, ${r.next ?? sql`NULL`}::text AS job FROM moved r`)
-  return row ? { expiresAt: row.expires_at } : null
+    SELECT expires_at AS "expiresAt", ${unknownSeconds([r.from])} AS "unknownSeconds", ${NOTIFY_WAITERS},
+      ${r.next ?? sql`NULL`}::text AS job FROM moved r`)
+  return row ?? null
 }

@@ -6,23 +6,33 @@ import type { Settlement } from '../operation'
 import { ANSWER_VERSION } from '../record'
 import type { State } from '../states'
 import { withEffects } from './effects'
-import { appended, NOW, type TimelineEvent } from './event'
+import { appended, NOW, type TimelineEvent, unknownSeconds } from './event'
 import { NOTIFY_WAITERS } from './notify'
+import { atVersion } from './version'
 
 export interface Settle {
   recordId: string
   from: readonly State[]
   attempt: number
+  /** Of a person's decision: evidence that came in since is news to them. */
+  version?: number
   settlement: Settlement
   event: TimelineEvent
 }
 
 type Query = Pick<Store, 'query'>
 
-/** When the key expires now, or null when the record was not there any more as it was read: the writer is late. */
-export async function settle(store: Query, s: Settle): Promise<{ expiresAt: Date; completedAt: Date } | null> {
+export interface Settled {
+  /** When the key expires now. */
+  expiresAt: Date
+  completedAt: Date
+  unknownSeconds: number | null
+}
+
+/** Null when the record was not there any more as it was read: the writer is late. */
+export async function settle(store: Query, s: Settle): Promise<Settled | null> {
   const { answer, effects, effectRef, nothingMade } = s.settlement
-  const [row] = await store.query<{ expires_at: Date; completed_at: Date }>(sql`
+  const [row] = await store.query<Settled>(sql`
     WITH moved AS (
       UPDATE idempotency_records r SET
         state = 'completed', version = version + 1,
@@ -34,10 +44,12 @@ export async function settle(store: Query, s: Settle): Promise<{ expiresAt: Date
         timeline = ${appended({ ...s.event, status: answer.status })}
       FROM ${NOW}
       WHERE id = ${s.recordId} AND state = ANY(${s.from}::record_state[]) AND attempt = ${s.attempt}::int
+        ${atVersion(s.version)}
         -- a decline or a refusal is not the last word while evidence of the effect is stored
         AND (NOT effect_evidence OR ${answer.status}::smallint < 300)
       RETURNING r.*
     )${withEffects(effects)}
-    SELECT expires_at, completed_at, ${NOTIFY_WAITERS} FROM moved`)
-  return row ? { expiresAt: row.expires_at, completedAt: row.completed_at } : null
+    SELECT expires_at AS "expiresAt", completed_at AS "completedAt", ${unknownSeconds(s.from)} AS "unknownSeconds",
+      ${NOTIFY_WAITERS} FROM moved`)
+  return row ?? null
 }

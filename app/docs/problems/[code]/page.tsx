@@ -2,8 +2,8 @@
 import type { Metadata } from 'next'
 import { isStored, PROBLEM_CODES, problemExample } from '../../../../lib/http/openapi-problem'
 import { PROBLEMS, type ProblemCode } from '../../../../lib/http/problem'
-import { Frame } from '../../../_components/frame'
 import { pretty, Wire } from '../../../_components/wire'
+import { DocsFrame } from '../../_frame'
 import { operations } from '../../_reference/document'
 import { statusLine, wireText } from '../../_reference/exchange'
 import { RETRY_WORDS } from '../../_reference/retry-words'
@@ -29,8 +29,7 @@ export default async function ProblemPage({ params }: PageProps) {
   const example = problemExample(code)
   const answeredBy = operations.filter((operation) => operation.answers.some(({ codes }) => codes.includes(code)))
   return (
-    <Frame
-      current="/docs"
+    <DocsFrame
       trail={[
         { href: '/docs', label: 'API reference' },
         { href: '/docs#problems', label: 'Problems' },
@@ -79,7 +78,7 @@ export default async function ProblemPage({ params }: PageProps) {
           <Wire label="Example answer">{wireText(status, headerLines(example.headers), example.body)}</Wire>
         </div>
       </div>
-    </Frame>
+    </DocsFrame>
   )
 }
 

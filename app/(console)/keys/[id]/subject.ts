@@ -1,0 +1,63 @@
+// What a decision is about, as the page showed it.
+import type { KeyDetail } from '../../../../lib/console/key-detail'
+import type { Moment } from '../../../../lib/console/key-story'
+import type { Seen } from '../../../../lib/console/key-story-evidence'
+import type { OperatorRecord } from '../../../../lib/console/record-view'
+import type { State } from '../../../../lib/idempotency/states'
+import { money } from '../../../_ui/words'
+import { amountOf, deedOf } from './_words/verdict'
+
+export interface Subject {
+  id: string
+  key: string
+  tenant: string
+  amount: string | null
+  /** Of the money that it moves: a charge, a refund. */
+  noun: string
+  state: State
+  version: number
+  settlesAt: OperatorRecord['settlesAt']
+  attempt: number
+  /** What the provider has, as far as it is known. */
+  known: { ref: string; at: string; verdict: string } | null
+  /** Where its amount is another one: a sentence. */
+  differs: string | null
+  /** The status that a retry gets now; null where it is not known. */
+  nextStatus: number | null
+  /** The last thing that the page knew of. */
+  seenUntil: string
+}
+
+export function subjectOf(
+  detail: KeyDetail,
+  moments: readonly Moment[],
+  seen: Seen | null,
+  differs: string | null,
+): Subject {
+  const { record, tenant, nextReplay } = detail
+  const last = moments.at(-1)
+  return {
+    id: record.id,
+    key: record.key,
+    tenant: tenant.name ?? tenant.id,
+    amount: amountOf(detail),
+    noun: deedOf(detail).noun,
+    state: record.state,
+    version: record.version,
+    settlesAt: record.settlesAt,
+    attempt: record.attempt,
+    known: seen?.ref ? { ref: seen.ref, at: seen.at, verdict: seen.verdict } : null,
+    differs,
+    nextStatus: nextReplay.status,
+    seenUntil: last?.until ?? record.createdAt,
+  }
+}
+
+export function differenceWords({ order, refund }: KeyDetail, seen: Seen | null): string | null {
+  if (!seen?.object || !order) return null
+  const ours = refund?.amountCents ?? order.amountCents
+  const { amountCents: theirs, currency } = seen.object
+  if (currency === order.currency && theirs === ours) return null
+  const took = refund ? 'gave back' : 'took'
+  return `The provider ${took} ${money(theirs, currency)}, the ${refund ? 'refund' : 'order'} says ${money(ours, order.currency)}. The next ledger comparison opens a discrepancy.`
+}

@@ -1,0 +1,6 @@
+import { updateOperator } from '../../../../../lib/http/operator/access'
+import { operatorRoute } from '../../../../../lib/http/operator-route'
+
+export const dynamic = 'force-dynamic'
+
+export const PATCH = operatorRoute(updateOperator)

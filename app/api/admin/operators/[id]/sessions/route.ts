@@ -1,0 +1,6 @@
+import { endOperatorSessions } from '../../../../../../lib/http/operator/access'
+import { operatorRoute } from '../../../../../../lib/http/operator-route'
+
+export const dynamic = 'force-dynamic'
+
+export const DELETE = operatorRoute(endOperatorSessions)

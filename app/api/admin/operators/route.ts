@@ -1,0 +1,7 @@
+import { createOperator, listOperators } from '../../../../lib/http/operator/access'
+import { operatorRoute } from '../../../../lib/http/operator-route'
+
+export const dynamic = 'force-dynamic'
+
+export const GET = operatorRoute(listOperators)
+export const POST = operatorRoute(createOperator)

@@ -1,0 +1,6 @@
+import { abortRun } from '../../../../../../lib/http/operator/runs'
+import { operatorRoute } from '../../../../../../lib/http/operator-route'
+
+export const dynamic = 'force-dynamic'
+
+export const POST = operatorRoute(abortRun)

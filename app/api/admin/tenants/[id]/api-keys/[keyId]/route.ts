@@ -1,0 +1,6 @@
+import { revokeApiKey } from '../../../../../../../lib/http/operator/tenants'
+import { operatorRoute } from '../../../../../../../lib/http/operator-route'
+
+export const dynamic = 'force-dynamic'
+
+export const DELETE = operatorRoute(revokeApiKey)

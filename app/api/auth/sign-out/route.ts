@@ -1,0 +1,5 @@
+import { signOutRoute } from '../../../../lib/http/sign-in'
+
+export const dynamic = 'force-dynamic'
+
+export const POST = signOutRoute

@@ -1,0 +1,6 @@
+import { sendSampleTraffic } from '../../../../lib/http/operator/sandbox'
+import { operatorRoute } from '../../../../lib/http/operator-route'
+
+export const dynamic = 'force-dynamic'
+
+export const POST = operatorRoute(sendSampleTraffic)

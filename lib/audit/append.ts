@@ -1,0 +1,55 @@
+// Writing down who did what. An entry commits with the change that it tells of: as a further part of the change's own
+// statement, or in its transaction. Numbers, times and hashes are the database's business: see the trigger audit_chain.
+//
+// An entry is the last thing that a transaction writes: it locks the end of the chain until the commit.
+import sql, { type Sql } from 'sql-template-tag'
+import type { Prisma } from '../db/prisma'
+import type { Store } from '../db/store'
+import type { Actor } from '../operators/actor'
+
+export interface NewEntry {
+  actor: Pick<Actor, 'id' | 'name'>
+  requestId: string
+  action: string
+  /** The id of what it was done to. */
+  target: string | null
+  outcome?: 'done' | 'forbidden'
+  reason?: string | null
+  /** Names, limits, states: never a secret, never a payload. */
+  before?: object | null
+  after?: object | null
+}
+
+const COLUMNS = sql`(actor_id, actor_name, action, target, outcome, reason, before, after, request_id)`
+
+const json = (value: object | null | undefined): string | null => (value ? JSON.stringify(value) : null)
+
+/** `before` and `after` may be read from the row that was changed. */
+const values = (
+  entry: NewEntry,
+  after: Sql = sql`${json(entry.after)}::jsonb`,
+  before: Sql = sql`${json(entry.before)}::jsonb`,
+): Sql => sql`
+  ${entry.actor.id}, ${entry.actor.name}, ${entry.action}, ${entry.target}, ${entry.outcome ?? 'done'},
+  ${entry.reason ?? null}, ${before}, ${after}, ${entry.requestId}`
+
+/** A part of the statement that changes something: written for each row of `from`, which is how it knows of a change. */
+export const audited = (entry: NewEntry, from: Sql, after?: Sql, before?: Sql): Sql => sql`audited AS (
+  INSERT INTO audit_entries ${COLUMNS} SELECT ${values(entry, after, before)} FROM ${from}
+)`
+
+const insert = (entry: NewEntry): Sql => sql`INSERT INTO audit_entries ${COLUMNS} VALUES (${values(entry)})`
+
+/** For what changes nothing of ours by itself. */
+export async function appendAudit(store: Pick<Store, 'query'>, entry: NewEntry): Promise<void> {
+  await store.query(insert(entry))
+}
+
+/** In the transaction of the change. */
+export async function appendAuditIn(
+  tx: Pick<Prisma.TransactionClient, '$executeRawUnsafe'>,
+  entry: NewEntry,
+): Promise<void> {
+  const { text, values } = insert(entry)
+  await tx.$executeRawUnsafe(text, ...values)
+}

@@ -1,0 +1,111 @@
+// What only an operator's call can come to, for the table of problems. The key that `retry` speaks of is the call's own
+// Idempotency-Key, where it has one: a refusal is final for it.
+import type { ProblemType } from './problem'
+
+export const OPERATOR_PROBLEMS = {
+  cross_origin: {
+    status: 403,
+    title: 'From another site',
+    detail: 'A change by a signed-in person must come from this site’s own pages.',
+    retry: 'none',
+    advice: 'Scripts use an operator token instead of a session: browsers never send those by themselves.',
+  },
+  changed_since_loaded: {
+    status: 409,
+    title: 'Changed since you loaded it',
+    detail: 'The record is not at this version any more. Nothing was done.',
+    retry: 'new',
+    advice: 'Read the record again, look at what changed, and decide again with its new version.',
+  },
+  not_resolvable: {
+    status: 409,
+    title: 'There is nothing to resolve',
+    detail: 'Only a key whose outcome is unknown can be resolved.',
+    retry: 'none',
+    advice: 'Look at the record’s state: somebody or something has found out already, or its owner still works on it.',
+  },
+  settle_window_open: {
+    status: 409,
+    title: 'It may still arrive at the provider',
+    detail: 'Until settlesAt a call that was sent may still be executed, and nothing proves that it was not.',
+    retry: 'new',
+    advice: 'Wait until settlesAt, ask the provider again, and then decide.',
+  },
+  contradicts_provider: {
+    status: 409,
+    title: 'The provider says otherwise',
+    detail: 'The provider was asked, and what it says is not this verdict. Nothing was done.',
+    retry: 'new',
+    advice: 'Read detail for what the provider says. Reconcile the key, or resolve it with that verdict.',
+  },
+  provider_ref_taken: {
+    status: 409,
+    title: 'That reference is booked already',
+    detail: 'Another entry of the ledger has this provider reference: one charge can’t pay for two orders.',
+    retry: 'new',
+    advice: 'Look the charge up at the provider and check which order it is for.',
+  },
+  not_expirable: {
+    status: 409,
+    title: 'This key can’t expire now',
+    detail: 'Only a completed key, or one that is proven not executed, can be expired.',
+    retry: 'none',
+    advice: 'Look at the record’s state. An unknown outcome has to be found out first.',
+  },
+  nothing_to_ask: {
+    status: 409,
+    title: 'There is nothing to ask the provider about',
+    detail: 'The request of this key was refused or has been erased.',
+    retry: 'none',
+    advice: 'Look at the order or the ledger instead.',
+  },
+  already_created: {
+    status: 409,
+    title: 'Already created',
+    detail: 'This key has made it already. A secret is shown once and never again.',
+    retry: 'new',
+    advice: 'If the secret is lost, revoke what was made and make another one with a new key.',
+  },
+  already_exists: {
+    status: 409,
+    title: 'There is one already',
+    detail: 'Something else has this name.',
+    retry: 'new',
+    advice: 'Choose another name, or use what is there.',
+  },
+  already_closed: {
+    status: 409,
+    title: 'Already closed',
+    detail: 'Somebody has closed this discrepancy.',
+    retry: 'none',
+    advice: 'Read it again to see who did and why.',
+  },
+  already_ended: {
+    status: 409,
+    title: 'The run has ended',
+    detail: 'There is nothing to stop any more.',
+    retry: 'none',
+    advice: 'Read the run to see how it ended.',
+  },
+  already_running: {
+    status: 409,
+    title: 'One is running already',
+    detail: 'Sample traffic is sent once at a time.',
+    retry: 'new',
+    advice: 'Wait until it ends, or stop it.',
+  },
+  last_admin: {
+    status: 409,
+    title: 'The last admin',
+    detail: 'Without this admin nobody could hand out access any more.',
+    retry: 'none',
+    advice: 'Make somebody else an admin first.',
+  },
+  too_many_keys: {
+    status: 409,
+    title: 'Too many keys for one run',
+    detail: 'The filter matches more keys than one run may have.',
+    retry: 'new',
+    advice: 'Narrow the filter, or let the reconciler work them off.',
+  },
+} as const satisfies Record<string, ProblemType>

@@ -1,0 +1,93 @@
+// What people do to keep the store in order: runs of daemons, bulk runs, the end of one key. Each behind the check of
+// its role.
+import sql from 'sql-template-tag'
+import { audited } from '../audit/append'
+import type { KeyFilter } from '../console/keys-filter'
+import type { OperatorRecord } from '../console/record-view'
+import type { Store } from '../db/store'
+import type { Boundary } from '../idempotency/boundary'
+import { refuse } from '../operators/refusal'
+import type { Guard, UseCase } from '../operators/use-case'
+import { createBulkRun, MAX_KEYS } from './bulk'
+import { DAEMONS, type DaemonKind } from './daemon'
+import { type ExpireKey, expireKey } from './expire-key'
+import { listRunItems, listRuns, type RunCursor, type RunFilter, type RunItem } from './run-history'
+import type { Runner } from './runner'
+import { abortRun, failDeadRuns, findRun, type Run } from './runs'
+
+export interface NewRun {
+  dryRun: boolean
+  reason?: string
+  /** How long who asks waits for its end; they can watch it from then on. */
+  patienceMs?: number
+}
+
+/** All that match now, or those that are named. */
+export type NewBulk = { action: 'reconcile'; reason: string } & ({ filter: KeyFilter } | { ids: string[] })
+
+export interface MaintenanceUseCases {
+  expireKey: UseCase<ExpireKey, OperatorRecord>
+  runDaemon: Record<DaemonKind, UseCase<NewRun, Run>>
+  runBulk: UseCase<NewBulk, Run>
+  listRuns: UseCase<
+    { filter: RunFilter; limit: number; after: RunCursor | null },
+    { items: Run[]; next: RunCursor | null }
+  >
+  /** Of a bulk run, with a page of its keys. */
+  showRun: UseCase<
+    { id: string; limit: number; after: number },
+    { run: Run; items: RunItem[] | null; next: number | null }
+  >
+  abortRun: UseCase<{ id: string; reason?: string }, Run>
+}
+
+export interface Maintenance {
+  store: Store
+  observe?: Boundary['observe']
+  runner: Runner
+  findRecord(id: string): Promise<OperatorRecord | null>
+  selectKeyIds(filter: KeyFilter, limit: number): Promise<string[]>
+}
+
+export function maintenanceUseCases(maintenance: Maintenance, guard: Guard): MaintenanceUseCases {
+  const { store, observe, runner, findRecord, selectKeyIds } = maintenance
+
+  const runDaemon = (kind: DaemonKind): UseCase<NewRun, Run> =>
+    guard({ action: `${kind}.run`, role: 'operator' }, (call, { dryRun, reason = null, patienceMs }) => {
+      const id = call.newId('run')
+      const entry = { ...call, action: `${kind}.run`, target: id, reason, after: { dryRun } }
+      const effects = [audited(entry, sql`moved`)]
+      const request = { id, dryRun, scheduled: false, requestedBy: call.actor.id, reason, effects }
+      return runner.run(kind, request, patienceMs)
+    })
+
+  return {
+    expireKey: guard(
+      { action: 'key.expire', role: 'operator', target: ({ id }) => id },
+      async (call, asked) =>
+        (await expireKey({ store, observe }, call, asked)) ?? (await findRecord(asked.id)) ?? refuse('not_found'),
+    ),
+    runDaemon: Object.fromEntries(DAEMONS.map((kind) => [kind, runDaemon(kind)])) as MaintenanceUseCases['runDaemon'],
+    runBulk: guard({ action: 'key.bulk', role: 'operator' }, async (call, asked) => {
+      // One more than may be: then it is known that there are too many.
+      const ids = 'ids' in asked ? asked.ids : await selectKeyIds(asked.filter, MAX_KEYS + 1)
+      if (ids.length > MAX_KEYS) return refuse('too_many_keys')
+      return runner.begin((worker) => createBulkRun(store, call, { ...asked, ids }, worker))
+    }),
+    listRuns: guard({ action: 'run.list', role: 'viewer' }, (_, { filter, ...page }) => listRuns(store, filter, page)),
+    showRun: guard({ action: 'run.show', role: 'viewer', target: ({ id }) => id }, async (_, { id, ...page }) => {
+      const run = await findRun(store, id)
+      if (!run) return refuse('not_found')
+      if (run.kind !== 'bulk') return { run, items: null, next: null }
+      return { run, ...(await listRunItems(store, id, page)) }
+    }),
+    abortRun: guard({ action: 'run.abort', role: 'operator', target: ({ id }) => id }, async (call, { id, reason }) => {
+      // One whose node died would never hear of it: it has ended.
+      await failDeadRuns(store)
+      const before = { state: 'running' }
+      const entry = { ...call, action: 'run.abort', target: id, reason, before, after: { abortRequested: true } }
+      const aborted = await abortRun(store, id, [audited(entry, sql`moved`)])
+      return aborted ?? refuse((await findRun(store, id)) ? 'already_ended' : 'not_found')
+    }),
+  }
+}

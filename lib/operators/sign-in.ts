@@ -1,0 +1,115 @@
+// Signing in. A try is counted, then the password is checked, then one statement makes the session good: it commits
+// with its audit entry, and only where the operator is enabled and the password is still the one that was checked.
+import { isAPIError } from 'better-auth/api'
+import sql from 'sql-template-tag'
+import { audited } from '../audit/append'
+import type { Store } from '../db/store'
+import type { Actor } from './actor'
+import { type Auth, SESSION_MS } from './auth'
+import { type Refused, refuse } from './refusal'
+import { type SessionCookie, sessionCookie } from './session-cookie'
+import { countTry, triesForgotten } from './sign-in-tries'
+
+/**
+ * To check a password takes a core for a tenth of a second. A node checks one after another, so that strangers can't
+ * take the clients' share, and lets no more wait than will be answered in a few seconds.
+ */
+const MAX_WAITING = 50
+/** More than one sign-in adds. */
+const FORGOTTEN_AT_ONCE = 100
+
+export interface SignIn {
+  email: string
+  password: string
+  /** Of the request: whether it came by https. */
+  headers: Headers
+  requestId: string
+}
+
+export interface SignedIn {
+  operator: Actor & { email: string }
+  cookie: SessionCookie
+}
+
+/** The same for whoever is unknown, wrong or disabled. */
+const wrong = () =>
+  refuse('unauthenticated', { detail: 'No operator who may sign in has this e-mail address and password.' })
+
+export function openSignIn(store: Store, ready: () => Promise<{ auth: Auth; secret: string }>) {
+  let waiting = 0
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function attempt({ email, password, headers, requestId }: SignIn): Promise<SignedIn | Refused> {
+    const tried = await countTry(store, email)
+    if (tried.limited)
+      return refuse('rate_limited', {
+        detail: 'There were too many tries for this e-mail address. Not even the right password helps until then.',
+        afterSeconds: tried.afterSeconds,
+      })
+    const { auth, secret } = await ready()
+    const made = await checked(store, auth, email, password)
+    const operator = made && (await admit(store, { ...made, email, requestId, passwordSince: tried.passwordSince }))
+    return operator ? { operator, cookie: sessionCookie(made.token, secret, headers) } : wrong()
+  }
+
+  return async function signIn(asked: SignIn): Promise<SignedIn | Refused> {
+    if (waiting >= MAX_WAITING)
+      return refuse('rate_limited', { detail: 'Too many people are signing in at this moment.', afterSeconds: 2 })
+    waiting++
+    const mine = last.then(() => attempt(asked))
+    last = mine.catch(() => {})
+    return mine.finally(() => {
+      waiting--
+    })
+  }
+}
+
+/** Null for a wrong password, and in about the same time for an unknown address. */
+async function checked(
+  store: Store,
+  auth: Auth,
+  email: string,
+  password: string,
+): Promise<{ token: string; actor: Pick<Actor, 'id' | 'name'> } | null> {
+  try {
+    const { token, user } = await auth.api.signInEmail({ body: { email, password } })
+    return { token, actor: { id: user.id, name: user.name } }
+  } catch (error) {
+    if (isAPIError(error) && error.statusCode < 500) return null
+    // Whether it failed because the store is gone can't be told from its errors: the store can.
+    await store.query(sql`SELECT 1`)
+    throw error
+  }
+}
+
+interface Admission {
+  token: string
+  actor: Pick<Actor, 'id' | 'name'>
+  email: string
+  requestId: string
+  passwordSince: Date | null
+}
+
+// Both rows are locked: a change of either that is under way ends the sessions that it finds, so it must find this one,
+// or be seen by it.
+async function admit(store: Store, { token, actor, email, requestId, passwordSince }: Admission) {
+  const entry = { actor, requestId, action: 'session.sign_in', target: actor.id }
+  const [operator] = await store.query<Actor & { email: string }>(sql`
+    WITH person AS MATERIALIZED (
+      SELECT o.id, o.name, o.role, o.email FROM operators o JOIN operator_accounts a ON a.operator_id = o.id
+      WHERE o.id = ${actor.id} AND o.disabled_at IS NULL
+        AND a.provider_id = 'credential' AND a.updated_at = ${passwordSince}
+      FOR SHARE OF o, a
+    ), admitted AS (
+      UPDATE operator_sessions s SET created_at = clock_timestamp(), updated_at = clock_timestamp(),
+        expires_at = clock_timestamp() + ${SESSION_MS}::float8 * interval '1 ms'
+      FROM person WHERE s.token = ${token} AND s.operator_id = person.id
+      RETURNING person.id, person.name, person.role, person.email
+    ), forgotten AS (
+      DELETE FROM operator_sessions WHERE id IN (
+        SELECT id FROM operator_sessions WHERE expires_at <= clock_timestamp() AND token <> ${token}
+        ORDER BY expires_at LIMIT ${FORGOTTEN_AT_ONCE}::int FOR UPDATE SKIP LOCKED)
+    ), ${triesForgotten(email, sql`admitted`)}, ${audited(entry, sql`admitted`)}
+    SELECT * FROM admitted`)
+  return operator ?? null
+}

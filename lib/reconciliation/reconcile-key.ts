@@ -1,0 +1,87 @@
+// A person asks the provider about one key, now. It settles what the answer proves, like the reconciler; of a key whose
+// outcome is known it only reports. Who asked, and what came of it, commits with the move where there is one.
+import sql from 'sql-template-tag'
+import { appendAudit, audited, type NewEntry } from '../audit/append'
+import type { Store } from '../db/store'
+import type { Effects } from '../idempotency/operation'
+import type { EvidenceSource } from '../idempotency/sql/evidence'
+import { currentOf } from '../idempotency/sql/version'
+import type { State } from '../idempotency/states'
+import type { BulkAction } from '../maintenance/bulk'
+import type { Call } from '../operators/actor'
+import { type Refused, refuse } from '../operators/refusal'
+import { type Reconciliation, reconcile, type Verdict } from './reconcile'
+
+/** What the provider's object says of itself. */
+export interface ProviderObject {
+  amountCents: number
+  currency: string
+  createdAt?: string
+}
+
+export interface EvidenceView {
+  id: string
+  source: EvidenceSource
+  verdict: string
+  ref: string | null
+  object: ProviderObject | null
+  attempt: number
+  createdAt: string
+}
+
+export interface ReconciledKey {
+  verdict: Verdict
+  /** What it is now. */
+  state: State
+  /** What it found, also where nothing is kept of it. */
+  ref: string | null
+  object: ProviderObject | null
+  evidence: EvidenceView[]
+}
+
+export async function reconcileKey(
+  r: Reconciliation,
+  call: Call,
+  { id, reason }: { id: string; reason?: string },
+): Promise<ReconciledKey | Refused> {
+  const { store } = r.boundary
+  const before = await currentOf(store, id)
+  if (!before) return refuse('not_found')
+  const entry = { ...call, action: 'key.reconcile', target: id, reason }
+  const reconciled = await reconcile(r, id, `operator:${call.actor.id}`, auditedReconcile(entry))
+  if (!reconciled) return refuse('nothing_to_ask')
+  const { verdict, settled, ref, shown } = reconciled
+  const after = (await currentOf(store, id)) ?? { ...before, state: reconciled.state }
+  if (!settled) await appendAudit(store, { ...entry, before, after: { ...after, verdict } })
+  const object: ProviderObject | null = shown ? JSON.parse(JSON.stringify(shown)) : null
+  return { verdict, state: after.state, ref, object, evidence: await evidenceOf(store, id) }
+}
+
+/** The same for one key of a bulk run: what it moves is in the log under who asked for the run. */
+export const reconcileInBulk =
+  (r: Reconciliation): BulkAction =>
+  async ({ id: requestId, reason, actor }, recordId) => {
+    const entry = { actor, requestId, action: 'key.reconcile', target: recordId, reason }
+    const reconciled = await reconcile(r, recordId, requestId, auditedReconcile(entry))
+    if (reconciled) return { verdict: reconciled.verdict, state: reconciled.state, settled: reconciled.settled }
+    return { error: (await currentOf(r.boundary.store, recordId)) ? 'nothing_to_ask' : 'not_found' }
+  }
+
+/** For `reconcile`: the entry of a key that it moves. */
+const auditedReconcile =
+  (entry: NewEntry) =>
+  (verdict: Verdict, { state }: { state: State }): Effects => [
+    audited(
+      entry,
+      sql`moved m`,
+      sql`jsonb_build_object('state', m.state, 'version', m.version, 'verdict', ${verdict}::text)`,
+      sql`jsonb_build_object('state', ${state}::text, 'version', m.version - 1)`,
+    ),
+  ]
+
+async function evidenceOf(store: Pick<Store, 'query'>, recordId: string): Promise<EvidenceView[]> {
+  const rows = await store.query<Omit<EvidenceView, 'createdAt'> & { createdAt: Date }>(sql`
+    SELECT id, source, verdict, detail->>'ref' AS ref, detail->'shown' AS object, attempt, created_at AS "createdAt"
+    FROM evidence WHERE record_id = ${recordId} ORDER BY created_at, id`)
+  return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }))
+}

@@ -1,0 +1,154 @@
+// A person's word for an outcome that nobody could find out. It moves the record as the reconciler would, with the same
+// conclusions, and only if the record is still as the person saw it. It never goes against what the provider says: the
+// provider is asked once more, and only where it can't be reached does the word stand by itself.
+import sql, { type Sql } from 'sql-template-tag'
+import { audited } from '../audit/append'
+import { violatedConstraint } from '../db/sqlstate'
+import type { AnyOperation, Attempt, Executed, LookUpVerdict } from '../idempotency/operation'
+import { recallAttempt } from '../idempotency/settle-by-evidence'
+import { release } from '../idempotency/sql/release'
+import { type Settled, settle } from '../idempotency/sql/settle'
+import { type Current, currentOf } from '../idempotency/sql/version'
+import { rerunAccepted } from '../jobs/enqueue'
+import type { Call } from '../operators/actor'
+import { type Refused, refuse } from '../operators/refusal'
+import { askProvider } from './ask-provider'
+import { findToReconcile, type ToReconcile } from './due'
+import { contradictionOf, objectionTo } from './objection'
+import type { Reconciliation } from './reconcile'
+import { witnessed } from './witnessed'
+
+export const RESOLUTIONS = ['succeeded', 'declined', 'not_executed'] as const
+
+export interface Resolution {
+  verdict: (typeof RESOLUTIONS)[number]
+  /** The provider's reference of what it executed or declined. */
+  providerRef?: string
+}
+
+export interface Decision extends Resolution {
+  id: string
+  reason: string
+  /** The version of the record that was decided about. */
+  version: number
+}
+
+const REF_IS_UNIQUE = 'ledger_entries_provider_ref_key'
+
+/** Null when it is done. */
+export async function resolve(
+  { boundary, operations }: Pick<Reconciliation, 'boundary' | 'operations'>,
+  call: Call,
+  decision: Decision,
+): Promise<Refused | null> {
+  const { store } = boundary
+  const incomplete = incompletenessOf(decision)
+  if (incomplete) return incomplete
+  const found = await findToReconcile(store, decision.id)
+  const current = found?.record ?? (await currentOf(store, decision.id))
+  if (!current) return refuse('not_found')
+  if (current.version !== decision.version) return changedSince(current)
+  const operation = found && operations.get(found.record.endpoint)
+  if (!operation || found.record.state !== 'unknown') return refuse('not_resolvable')
+  const objection = await objectionTo(store, found, decision)
+  if (objection) return objection
+
+  const attempt = await recallAttempt(operation, found)
+  const said = await askProvider(operation, attempt)
+  const contradiction = contradictionOf(decision, said)
+  if (contradiction) return refuse('contradicts_provider', { detail: contradiction })
+  try {
+    const moved = await move({ store, operation, attempt, found, said, call, decision })
+    if (moved) {
+      const { endpoint, tenantId } = found.record
+      const to = decision.verdict === 'not_executed' ? 'failed_retryable' : 'completed'
+      boundary.observe?.({
+        kind: 'moved',
+        from: 'unknown',
+        to,
+        endpoint,
+        tenantId,
+        unknownSeconds: moved.unknownSeconds,
+      })
+      boundary.observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })
+      return null
+    }
+  } catch (error) {
+    if (violatedConstraint(error) === REF_IS_UNIQUE) return refuse('provider_ref_taken')
+    throw error
+  }
+  const now = await currentOf(store, decision.id)
+  return now ? changedSince(now) : refuse('not_found')
+}
+
+/** What was executed has a reference, and what was not has none. */
+export function incompletenessOf({ verdict, providerRef }: Resolution): Refused | null {
+  const wrong = (message: string) => refuse('invalid_request', { issues: [{ path: 'providerRef', message }] })
+  if (verdict === 'succeeded' && providerRef === undefined) return wrong('is required with succeeded')
+  if (verdict === 'not_executed' && providerRef !== undefined) return wrong('what was not executed has no reference')
+  return null
+}
+
+export const changedSince = ({ state, version }: Current): Refused =>
+  refuse('changed_since_loaded', { current: { state, version } })
+
+interface Move {
+  store: Reconciliation['boundary']['store']
+  operation: AnyOperation
+  attempt: Attempt<unknown, unknown>
+  found: ToReconcile
+  said: LookUpVerdict
+  call: Call
+  decision: Decision
+}
+
+/** Null when the record is not as it was seen any more: nothing was done. */
+function move(m: Move): Promise<Pick<Settled, 'unknownSeconds'> | null> {
+  const { store, operation, attempt, found, said, call, decision } = m
+  const { id: recordId, verdict, version } = decision
+  const { record } = found
+  const executed = executedBy(decision, said)
+  const guard = { recordId, attempt: record.attempt, version }
+  const by = `operator:${call.actor.id}`
+  const event = { by, attempt: record.attempt, requestId: call.requestId, source: 'operator', verdict } as const
+  const ref = executed?.ref ?? null
+  const detail = { ref, reason: decision.reason, by: call.actor.id, provider: said.kind }
+  const evidence = witnessed({ source: 'operator', attempt: record.attempt, verdict, detail })
+  const entry = auditOf(call, decision, ref)
+  if (executed) {
+    const settlement = operation.external.conclude(attempt, executed)
+    const effects = [entry, ...settlement.effects, evidence]
+    return settle(store, {
+      ...guard,
+      from: ['unknown'],
+      settlement: { ...settlement, effects },
+      event: { event: 'settled', ...event },
+    })
+  }
+  return release(store, {
+    ...guard,
+    from: 'unknown',
+    code: 'not_executed',
+    effects: [entry, ...operation.external.release(attempt), evidence],
+    event: { event: 'released', ...event },
+    next: record.async ? rerunAccepted(recordId, record.attempt) : undefined,
+  })
+}
+
+/** A decline that nobody has a reference for is booked under one of our own. */
+export function executedBy(
+  { id, verdict, providerRef }: Resolution & { id: string },
+  said: LookUpVerdict,
+): Executed | null {
+  if (verdict === 'not_executed') return null
+  const known = providerRef ?? ('ref' in said ? said.ref : `unreferenced-${id}`)
+  return { kind: verdict, ref: known }
+}
+
+/** First among the effects: of a statement's parts PostgreSQL runs the last one first, and the chain is locked last. */
+function auditOf(call: Call, { id, verdict, reason, version }: Decision, ref: string | null): Sql {
+  const before = { state: 'unknown', version }
+  const after = sql`jsonb_build_object('state', m.state, 'version', m.version, 'verdict', ${verdict}::text,
+    'providerRef', ${ref}::text)`
+  return audited({ ...call, action: 'key.resolve', target: id, reason, before }, sql`moved m`, after)
+}

@@ -1,0 +1,34 @@
+// What people do about outcomes that nobody could find out, each behind the check of its role.
+import type { OperatorRecord } from '../console/record-view'
+import { refuse } from '../operators/refusal'
+import type { Guard, UseCase } from '../operators/use-case'
+import type { Reconciliation } from './reconcile'
+import { type ReconciledKey, reconcileKey } from './reconcile-key'
+import { type Decision, type Resolution, resolve } from './resolve'
+import { previewResolution, type ResolutionPreview } from './resolve-preview'
+
+export interface ReconciliationUseCases {
+  reconcileKey: UseCase<{ id: string; reason?: string }, ReconciledKey>
+  resolveKey: UseCase<Decision, OperatorRecord>
+  previewResolution: UseCase<Resolution & { id: string }, ResolutionPreview>
+}
+
+export function reconciliationUseCases(
+  reconciliation: Reconciliation,
+  guard: Guard,
+  findRecord: (id: string) => Promise<OperatorRecord | null>,
+): ReconciliationUseCases {
+  return {
+    reconcileKey: guard({ action: 'key.reconcile', role: 'operator', target: ({ id }) => id }, (call, asked) =>
+      reconcileKey(reconciliation, call, asked),
+    ),
+    resolveKey: guard(
+      { action: 'key.resolve', role: 'operator', target: ({ id }) => id },
+      async (call, decision) =>
+        (await resolve(reconciliation, call, decision)) ?? (await findRecord(decision.id)) ?? refuse('not_found'),
+    ),
+    previewResolution: guard({ action: 'key.preview', role: 'viewer', target: ({ id }) => id }, (_, asked) =>
+      previewResolution(reconciliation, asked),
+    ),
+  }
+}

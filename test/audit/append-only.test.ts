@@ -1,0 +1,104 @@
+// The log grows and does nothing else, whoever asks: the tests run as superuser and owner of the tables.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { verifyAudit } from '../../lib/audit/verify'
+import { entryOf, type Log, openLog, write } from './log'
+
+let log: Log
+beforeAll(async () => {
+  log = await openLog()
+  await write(log.store, 3)
+})
+afterAll(() => log?.close())
+
+const REFUSED = { code: '23514', message: expect.stringContaining('append-only') }
+const ATTEMPTS = [
+  `UPDATE audit_entries SET reason = 'another one'`,
+  `UPDATE audit_entries SET reason = reason WHERE seq = 2`,
+  `DELETE FROM audit_entries WHERE seq = 3`,
+  'TRUNCATE audit_entries',
+  'TRUNCATE audit_entries CASCADE',
+  `UPDATE audit_head SET seq = 1`,
+  `UPDATE audit_head SET hash = hash`,
+  'DELETE FROM audit_head',
+  'TRUNCATE audit_head',
+  `INSERT INTO audit_head (one, seq, hash) VALUES (false, 9, '')`,
+]
+
+describe.each(['origin', 'replica', 'local'])('for a superuser whose session_replication_role is %s', (role) => {
+  it.each(ATTEMPTS)('%s is refused', async (statement) => {
+    const client = await log.db.connect()
+    try {
+      expect((await client.query(`SELECT rolsuper FROM pg_roles WHERE rolname = current_user`)).rows).toEqual([
+        { rolsuper: true },
+      ])
+      await client.query(`SET session_replication_role = ${role}`)
+      await expect(client.query(statement)).rejects.toMatchObject(REFUSED)
+    } finally {
+      client.release(true)
+    }
+    expect(await verifyAudit(log.store)).toMatchObject({ holds: true, entries: 3 })
+  })
+
+  it('an entry is chained all the same', async () => {
+    const own = await openLog()
+    const client = await own.db.connect()
+    try {
+      await client.query(`SET session_replication_role = ${role}`)
+      await client.query(`
+        INSERT INTO audit_entries (seq, at, actor_id, actor_name, action, outcome, request_id, previous_hash, hash)
+        VALUES (77, '2001-01-01', 'opr_1', 'Ada', 'key.resolve', 'done', 'req_1', 'made', 'up')`)
+      const { rows } = await own.db.query("SELECT seq, at > now() - interval '1 min' AS now FROM audit_entries")
+      expect(rows).toEqual([{ seq: '1', now: true }])
+      expect(await verifyAudit(own.store)).toMatchObject({ holds: true, entries: 1 })
+    } finally {
+      client.release(true)
+      await own.close()
+    }
+  })
+})
+
+describe('many writers at once', () => {
+  it('make one unbroken chain', async () => {
+    const own = await openLog()
+    try {
+      const writers = Array.from({ length: 8 }, async (_, writer) => {
+        for (let number = 0; number < 25; number++)
+          await own.append({ actor: { id: `opr_${writer}`, name: `Writer ${writer}` }, target: `idem_${number}` })
+      })
+      await Promise.all(writers)
+      expect(await verifyAudit(own.store, 64)).toMatchObject({ holds: true, entries: 200 })
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('wait for each other’s commits, and never follow one that is rolled back', async () => {
+    const own = await openLog()
+    const client = await own.db.connect()
+    try {
+      await own.append()
+      await client.query('BEGIN')
+      await client.query(`
+        INSERT INTO audit_entries (actor_id, actor_name, action, outcome, request_id)
+        VALUES ('opr_1', 'Ada', 'key.resolve', 'done', 'req_1')`)
+      const next = own.append({ target: 'idem_next' })
+      await client.query('ROLLBACK')
+      await next
+      expect(await verifyAudit(own.store)).toMatchObject({ holds: true, entries: 2 })
+    } finally {
+      client.release()
+      await own.close()
+    }
+  })
+})
+
+it('an entry may hold any text that the store can, and null for what there is not', async () => {
+  const own = await openLog()
+  try {
+    await own.append({ reason: 'a "quote", a \\ and \u2028, ünïcödé 🙂\n', before: null, after: { n: 1e21, d: 0.1 } })
+    await own.append(entryOf({ target: null, reason: null, before: { '': [null, { a: [] }] }, after: null }))
+    expect(await verifyAudit(own.store)).toMatchObject({ holds: true, entries: 2 })
+  } finally {
+    await own.close()
+  }
+})

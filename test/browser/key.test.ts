@@ -1,0 +1,345 @@
+// One key's page: its whole story, what a retry would get, and what can be done about it.
+import { type Browser, expect, type Page } from '@playwright/test'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openBrowser, violations } from '../support/browser'
+import { ADMIN_TOKEN, createClient, freshKey, SECRETS, send } from '../support/client'
+import { startNode } from '../support/node'
+import { startMigratedPostgres } from '../support/postgres'
+import { openSite, SHORT_TIMES, type Site } from '../support/site'
+import {
+  auditOf,
+  type Desk,
+  dialogOf,
+  type Hired,
+  hire,
+  type Made,
+  place,
+  placeUnknown,
+  recordOf,
+  sit,
+} from './key-desk'
+
+let site: Site
+let browser: Browser
+let mara: Hired
+let vera: Hired
+let desk: Desk
+let page: Page
+
+beforeAll(async () => {
+  site = await openSite()
+  browser = await openBrowser()
+  mara = await hire(site.url, 'operator', 'Mara Lindqvist')
+  vera = await hire(site.url, 'viewer', 'Vera Sol')
+  desk = await sit(browser, site.url, mara)
+  await desk.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  page = desk.page
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.close()
+})
+
+const nextAnswer = (at: Page) => at.getByRole('figure', { name: 'Next answer' })
+const shownBody = async (at: Page) => JSON.parse(await nextAnswer(at).locator('[data-body]').innerText())
+const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
+const resolveByApi = async ({ id, key }: Made, verdict = 'declined') =>
+  send(new URL(`/api/admin/keys/${id}/resolve`, site.url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: { verdict, reason: 'a script has decided', version: (await recordOf(site.databaseUrl, key)).version },
+  })
+
+describe('what a retry would get now', () => {
+  test('of a completed key is what it gets, to the byte', async () => {
+    const made = await place(site)
+    await page.goto(`/keys/${made.id}`)
+    await expect(page.getByRole('heading', { level: 1, name: made.key })).toBeVisible()
+    await expect(page.getByText('Charged USD 25.00 once, and answered 201.')).toBeVisible()
+    const retry = await site.client.order(made.key, made.body)
+    await page.getByRole('button', { name: 'As sent' }).click()
+    expect(await nextAnswer(page).locator('[data-body]').innerText()).toBe(String(retry.bytes))
+    const shown = await nextAnswer(page).innerText()
+    expect(shown).toContain('HTTP/1.1 201 Created')
+    for (const name of ['location', 'content-type', 'idempotency-key', 'idempotent-replayed', 'idempotency-expires'])
+      expect(shown.toLowerCase()).toContain(`${name}: ${retry.headers[name]}`.toLowerCase())
+  })
+
+  test('of an unknown one too', async () => {
+    const made = await placeUnknown(site)
+    await page.goto(`/keys/${made.id}`)
+    const retry = await site.client.order(made.key, made.body)
+    expect(await shownBody(page)).toEqual(retry.json())
+    await expect(nextAnswer(page)).toContainText(`HTTP/1.1 ${retry.status} Conflict`)
+  })
+
+  test('of one that may run again is said, and not guessed', async () => {
+    const made = await place(site, { paymentMethod: 'pm_refused_once' })
+    await page.goto(`/keys/${made.id}`)
+    await expect(page.getByText('the next request claims the key and calls the provider')).toBeVisible()
+    expect((await site.client.order(made.key, made.body)).status).toBe(201)
+  })
+
+  test('masks what the client wrote in its own words', async () => {
+    const made = await place(site, { note: 'leave at the door' })
+    await page.goto(`/keys/${made.id}`)
+    await expect(nextAnswer(page)).toContainText('"note": "••••••"')
+    await expect(page.getByText('Exactly this, but for note: masked here.')).toBeVisible()
+    expect(await page.content()).not.toContain('leave at the door')
+  })
+})
+
+describe('Ask the provider', () => {
+  test('settles an unknown key where the answer is proof, and says what it found', async () => {
+    const made = await place(site, { paymentMethod: 'pm_timeout_charged' })
+    await page.goto(`/keys/${made.id}`)
+    await expect(page.getByText('May have charged USD 25.00. The provider has not been asked yet.')).toBeVisible()
+    await page.getByRole('button', { name: 'Ask the provider' }).click()
+    await expect(page.getByText('The provider has it')).toBeVisible()
+    await expect(page.getByText('The key is completed now.')).toBeVisible()
+    await expect(page.getByText('Mara Lindqvist asked the provider: charged')).toBeVisible()
+    await expect(page.getByRole('status').filter({ hasText: 'Changed since you opened it' })).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Evidence' })).toContainText('0 of 9 fields differ')
+    expect((await recordOf(site.databaseUrl, made.key)).state).toBe('completed')
+    expect(await auditOf(site.databaseUrl, made.id)).toMatchObject([{ action: 'key.reconcile', actor_id: mara.id }])
+  })
+
+  test('of a provider that can’t be reached counts a look-up', async () => {
+    const made = await placeUnknown(site)
+    await page.goto(`/keys/${made.id}`)
+    await page.getByRole('button', { name: 'Ask the provider' }).click()
+    await expect(page.getByText('The provider could not be reached.')).toBeVisible()
+    await expect(page.getByRole('list', { name: 'Look-ups: 1 of 12' })).toBeVisible()
+    await expect(page.getByText('Look-up 1 by Mara Lindqvist: unreachable')).toBeVisible()
+  })
+
+  test('of a known key reports, fetches its amount, and changes nothing', async () => {
+    const made = await place(site)
+    const before = await recordOf(site.databaseUrl, made.key)
+    await page.goto(`/keys/${made.id}`)
+    const amount = page.getByRole('row', { name: /Amount/ })
+    await expect(amount).toContainText('not fetched')
+    await page.getByRole('button', { name: 'Ask the provider' }).click()
+    await expect(page.getByText('The key stays as it is.')).toBeVisible()
+    await expect(amount).not.toContainText('not fetched')
+    expect(await recordOf(site.databaseUrl, made.key)).toEqual(before)
+  })
+})
+
+describe('Expire…', () => {
+  test('ends a completed key: the client’s retry gets 410', async () => {
+    const made = await place(site)
+    await page.goto(`/keys/${made.id}`)
+    await page.getByRole('button', { name: 'Expire…' }).click()
+    await expect(dialogOf(page)).toContainText('410')
+    await expect(dialogOf(page).getByRole('button', { name: 'Cancel' })).toBeFocused()
+    await dialogOf(page).getByRole('button', { name: 'Expire', exact: true }).click()
+    await expect(dialogOf(page).getByText('Say why.')).toBeVisible()
+    await dialogOf(page).getByLabel('Reason').fill('The tenant asked for it.')
+    await dialogOf(page).getByRole('button', { name: 'Expire', exact: true }).click()
+    await expect(dialogOf(page)).toBeHidden()
+    await expect(page.getByText('It has expired since.')).toBeVisible()
+    await expect(page.getByText('Expired by Mara Lindqvist')).toBeVisible()
+    const retry = await site.client.order(made.key, made.body)
+    expect(retry.status).toBe(410)
+    expect(await shownBody(page)).toEqual(retry.json())
+    expect(await auditOf(site.databaseUrl, made.id)).toMatchObject([
+      { action: 'key.expire', reason: 'The tenant asked for it.' },
+    ])
+  })
+
+  test('is off for an unknown key, with the sentence why', async () => {
+    const made = await placeUnknown(site)
+    await page.goto(`/keys/${made.id}`)
+    const button = page.getByRole('button', { name: 'Expire…' })
+    await expect(button).toBeDisabled()
+    await expect(button).toHaveAccessibleDescription('Off: the customer may have been charged. Resolve it first.')
+    await button.click({ force: true })
+    await expect(dialogOf(page)).toBeHidden()
+  })
+})
+
+describe('unmasking', () => {
+  test('takes a reason, is in the audit log, and puts the whole request into the curl line', async () => {
+    const made = await place(site, { note: 'leave at the door' })
+    await page.goto(`/keys/${made.id}`)
+    await page.getByRole('button', { name: 'Copy as curl' }).click()
+    await expect.poll(clipboard).toContain('# Without paymentMethod and note')
+    await page.getByRole('button', { name: 'Unmask, goes into the audit log' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Unmask' }).click()
+    await expect(dialogOf(page).getByText('Say why.')).toBeVisible()
+    await dialogOf(page).getByLabel('Reason').fill('The customer is on the phone.')
+    await dialogOf(page).getByRole('button', { name: 'Unmask' }).click()
+    await expect(page.getByRole('row', { name: /Payment method/ })).toContainText('pm_ok')
+    await expect(nextAnswer(page)).toContainText('leave at the door')
+    await expect(page.getByText('Mara Lindqvist unmasked the request').first()).toBeVisible()
+    await page.getByRole('button', { name: 'Copied' }).waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Copy as curl' }).click()
+    await expect.poll(clipboard).toContain(JSON.stringify(made.body))
+    expect(await clipboard()).toContain('Bearer $ONCEOVER_API_KEY')
+    expect(await auditOf(site.databaseUrl, made.id)).toEqual([
+      { actor_id: mara.id, action: 'key.unmask', outcome: 'done', reason: 'The customer is on the phone.' },
+    ])
+    await page.reload()
+    await expect(page.getByRole('row', { name: /Payment method/ })).not.toContainText('pm_ok')
+  })
+})
+
+test('a viewer sees everything and can break nothing', async () => {
+  const made = await placeUnknown(site)
+  const seat = await sit(browser, site.url, vera)
+  await seat.page.goto(`/keys/${made.id}`)
+  await expect(seat.page.getByText('May have charged USD 25.00')).toBeVisible()
+  for (const name of ['Ask the provider', 'Resolve…', 'Expire…', 'Unmask, goes into the audit log']) {
+    const button = seat.page.getByRole('button', { name })
+    await expect(button).toBeDisabled()
+    await expect(button).toHaveAccessibleDescription(/this takes the role operator; yours is viewer/)
+    await button.click({ force: true })
+    await expect(dialogOf(seat.page)).toBeHidden()
+  }
+  expect(await auditOf(site.databaseUrl, made.id)).toEqual([])
+  expect(await violations(seat.page)).toEqual([])
+  await seat.context.close()
+})
+
+test('what happens to it meanwhile is seen without a reload', async () => {
+  const made = await placeUnknown(site)
+  await page.goto(`/keys/${made.id}`)
+  await expect(page.getByText('May have charged USD 25.00')).toBeVisible()
+  expect((await resolveByApi(made)).status).toBe(200)
+  const notice = page.getByRole('status').filter({ hasText: 'Changed since you opened it' })
+  await expect(notice).toContainText('Completed', { timeout: 15_000 })
+  await expect(page.getByText('Declined by the provider, and answered 402. Nothing was charged.')).toBeVisible()
+  await notice.getByRole('button', { name: 'Dismiss' }).click()
+  await expect(notice).toBeHidden()
+})
+
+test('J and K lead through the list that one came from', async () => {
+  const older = await placeUnknown(site)
+  await place(site)
+  const newer = await placeUnknown(site)
+  const from = `?from=${encodeURIComponent('state=unknown')}`
+  await page.goto(`/keys/${older.id}${from}`)
+  await expect(page.getByRole('link', { name: 'Newer' })).toHaveAttribute('href', `/keys/${newer.id}${from}`)
+  await page.keyboard.press('k')
+  await expect(page.getByRole('heading', { level: 1, name: newer.key })).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Keys', exact: true }).last()).toHaveAttribute(
+    'href',
+    '/keys?state=unknown',
+  )
+  await expect(page.getByRole('button', { name: 'Newer' })).toBeDisabled()
+  await page.keyboard.press('j')
+  await expect(page.getByRole('heading', { level: 1, name: older.key })).toBeVisible()
+})
+
+test('misuse, replays and a second attempt are part of the story', async () => {
+  const made = await place(site, { paymentMethod: 'pm_refused_once' })
+  expect((await site.client.order(made.key, made.body)).status).toBe(201)
+  await site.client.order(made.key, { ...made.body, currency: 'EUR' })
+  await site.client.order(made.key, made.body)
+  await expect
+    .poll(
+      async () => {
+        await page.goto(`/keys/${made.id}`)
+        return page.getByRole('list', { name: 'Timeline' }).innerText()
+      },
+      { timeout: 20_000 },
+    )
+    .toMatch(/Replayed once/)
+  const list = page.getByRole('list', { name: 'Timeline' })
+  await expect(list).toContainText('Not executed, client got 503')
+  await expect(list).toContainText('Claimed again')
+  await expect(list).toContainText('422. $.currency differs.')
+  await expect(page.getByRole('figure', { name: 'Timeline, drawn to scale' })).toBeVisible()
+})
+
+test('a refund has the same page, and leads to its order’s key', async () => {
+  const made = await place(site)
+  const [orderId] = [(await site.client.order(made.key, made.body)).json<{ id: string }>().id]
+  const key = freshKey()
+  expect((await site.client.refund(orderId, key, { amountCents: 500, reason: 'sandbox:timeout_charged' })).status).toBe(
+    504,
+  )
+  const { id } = await recordOf(site.databaseUrl, key)
+  await page.goto(`/keys/${id}`)
+  await expect(page.getByText('May have given back USD 5.00. The provider has not been asked yet.')).toBeVisible()
+  await page.getByRole('button', { name: 'Ask the provider' }).click()
+  await expect(page.getByText('Gave back USD 5.00 once, and answered 201.')).toBeVisible()
+  await page.getByRole('link', { name: /^ord_/ }).click()
+  await expect(page.getByRole('heading', { level: 1, name: made.key })).toBeVisible()
+  await expect(page.getByText('USD 5.00 of it was given back since.')).toBeVisible()
+})
+
+test('what is not there is said within the console', async () => {
+  for (const id of ['idem_00000000000000000000000000', 'nonsense']) {
+    const answer = await page.goto(`/keys/${id}`)
+    expect(answer?.status()).toBe(404)
+    await expect(page.getByRole('heading', { level: 1, name: 'No such key' })).toBeVisible()
+    await expect(page.getByRole('navigation', { name: 'Main' })).toBeVisible()
+  }
+  expect(await violations(page)).toEqual([])
+})
+
+test.each([
+  ['light', 1440],
+  ['dark', 1440],
+  ['light', 320],
+  ['dark', 1920],
+] as const)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+  const keys = [
+    await placeUnknown(site),
+    await place(site, { note: 'x' }),
+    await place(site, { paymentMethod: 'pm_refused_once' }),
+  ]
+  const seat = await sit(browser, site.url, mara, { theme, width })
+  for (const { id } of keys) {
+    await seat.page.goto(`/keys/${id}`)
+    await expect(seat.page.getByRole('region', { name: 'Evidence' })).toBeVisible()
+    expect(await violations(seat.page)).toEqual([])
+    expect(await seat.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  }
+  expect(seat.complaints).toEqual([])
+  await seat.context.close()
+})
+
+test('while the database is gone the page stays, and what was typed with it', async () => {
+  const [postgres, databaseUrl] = await startMigratedPostgres()
+  const node = await startNode({ databaseUrl, env: { ...SECRETS, ...SHORT_TIMES } })
+  try {
+    const places = { url: node.url, databaseUrl, client: createClient(node.url) }
+    const made = await placeUnknown(places)
+    const seat = await sit(browser, node.url, await hire(node.url, 'operator', 'Mara Lindqvist'))
+    await seat.page.goto(`/keys/${made.id}`)
+    await seat.page.getByRole('button', { name: 'Resolve…' }).click()
+    await dialogOf(seat.page).getByRole('radio', { name: 'Declined' }).check()
+    await dialogOf(seat.page).getByLabel('Reason').fill('Typed before it went away.')
+    await postgres.stop({ mode: 'immediate' })
+    await dialogOf(seat.page).getByRole('button', { name: 'Resolve', exact: true }).click()
+    await expect(dialogOf(seat.page).getByRole('alert')).toContainText(
+      'The database can’t be reached. Nothing was changed.',
+    )
+    await expect(dialogOf(seat.page).getByLabel('Reason')).toHaveValue('Typed before it went away.')
+    await seat.page.keyboard.press('Escape')
+    await seat.page.getByRole('button', { name: 'Ask the provider' }).click()
+    await expect(seat.page.getByRole('alert').first()).toContainText('The database can’t be reached.')
+    await expect(seat.page.getByText('Not live since')).toBeVisible({ timeout: 20_000 })
+    await expect(seat.page.getByRole('heading', { level: 1, name: made.key })).toBeVisible()
+
+    await postgres.start()
+    await expect(seat.page.getByText('Live,')).toBeVisible({ timeout: 20_000 })
+    await seat.page.getByRole('button', { name: 'Resolve…' }).click()
+    await expect(dialogOf(seat.page).getByLabel('Reason')).toHaveValue('Typed before it went away.')
+    await dialogOf(seat.page).getByRole('button', { name: 'Resolve', exact: true }).click()
+    await expect(dialogOf(seat.page)).toBeHidden()
+    expect((await recordOf(databaseUrl, made.key)).state).toBe('completed')
+    await seat.context.close()
+  } finally {
+    await node.stop()
+    await postgres.remove()
+  }
+})
+
+test('nothing was complained about', () => {
+  // a page that is not there answers 404, and the browser says so
+  expect(desk.complaints.filter((text) => !text.includes('404'))).toEqual([])
+})

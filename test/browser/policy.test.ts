@@ -1,0 +1,63 @@
+// The policy in a real browser: the pages work under it and break it nowhere, and what somebody slipped into one is not
+// run.
+import http, { type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser } from '@playwright/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { complaints, openBrowser, stranger } from '../support/browser'
+import { send } from '../support/client'
+import { openSite, type Site } from '../support/site'
+
+const REFUSED = /Content Security Policy/
+
+let site: Site
+let browser: Browser
+beforeAll(async () => {
+  ;[site, browser] = await Promise.all([openSite({ WORKER: 'off' }), openBrowser()])
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.close()
+})
+
+async function visit(url: string, path: string) {
+  const context = await stranger(browser, url)
+  const page = await context.newPage()
+  const heard = complaints(page)
+  await page.goto(path, { waitUntil: 'networkidle' })
+  return { page, heard, close: () => context.close() }
+}
+
+test.each(['/login', '/docs', '/docs/problems/forbidden'])('%s works and breaks nothing', async (path) => {
+  const { page, heard, close } = await visit(site.url, path)
+  expect(heard).toEqual([])
+  // Next's own sign of life: its scripts have run.
+  expect(await page.locator('next-route-announcer').count()).toBe(1)
+  await close()
+})
+
+describe('a page that somebody has written into', () => {
+  const SLIPPED_IN =
+    '<script>document.title = "taken over"</script><img src="x" onerror="document.title = \'taken over\'">' +
+    '<style>body { display: none }</style><base href="https://elsewhere.example/">'
+  let tampering: Server
+  beforeAll(async () => {
+    tampering = http.createServer(async (request, response) => {
+      const { status, headers, bytes } = await send(new URL(request.url!, site.url))
+      const { 'transfer-encoding': _, 'content-length': __, ...passedOn } = headers
+      const isPage = headers['content-type']?.startsWith('text/html')
+      const body = isPage ? bytes.toString().replace('</body>', `${SLIPPED_IN}</body>`) : bytes
+      response.writeHead(status, passedOn).end(body)
+    })
+    await new Promise<void>((resolve) => tampering.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(() => void tampering?.close())
+
+  test('runs none of it, and says so', async () => {
+    const { page, heard, close } = await visit(`http://127.0.0.1:${(tampering.address() as AddressInfo).port}`, '/docs')
+    expect(await page.title()).not.toContain('taken over')
+    const refused = heard.filter((line) => REFUSED.test(line)).join('\n')
+    for (const directive of ['script-src', 'style-src', 'base-uri']) expect(refused).toContain(directive)
+    await close()
+  })
+})

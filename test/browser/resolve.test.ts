@@ -1,0 +1,271 @@
+// A person's word for an outcome, from the click to the database and back, without leaving the page.
+import { type Browser, expect, type Page } from '@playwright/test'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openBrowser, violations } from '../support/browser'
+import { countCharges } from '../support/client'
+import { openSite, type Site } from '../support/site'
+import { runSql } from '../support/tenant'
+import {
+  auditOf,
+  type Desk,
+  dialogOf,
+  type Hired,
+  hire,
+  type Made,
+  place,
+  placeUnknown,
+  recordOf,
+  sit,
+} from './key-desk'
+
+const REASON = 'Provider support confirmed it, ticket 48213.'
+
+let site: Site
+let browser: Browser
+let mara: Hired
+let jonas: Hired
+let desk: Desk
+let page: Page
+
+beforeAll(async () => {
+  site = await openSite()
+  browser = await openBrowser()
+  mara = await hire(site.url, 'operator', 'Mara Lindqvist')
+  jonas = await hire(site.url, 'operator', 'Jonas Okafor')
+  desk = await sit(browser, site.url, mara)
+  page = desk.page
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.close()
+})
+
+const openDialog = async (at: Page, { id }: Made) => {
+  await at.goto(`/keys/${id}`)
+  await at.getByRole('button', { name: 'Resolve…' }).click()
+  await expect(dialogOf(at)).toBeVisible()
+}
+const verdict = (at: Page, name: string) =>
+  dialogOf(at).getByRole('radiogroup', { name: 'Verdict' }).getByRole('radio', { name })
+const field = (at: Page, name: string) => dialogOf(at).getByLabel(name)
+const resolve = (at: Page) => dialogOf(at).getByRole('button', { name: 'Resolve', exact: true })
+const wire = (at: Page, label: string) => at.getByRole('figure', { name: label }).locator('[data-body]')
+
+describe('each verdict', () => {
+  test('charged: the next replay is what was previewed, and everything else follows', async () => {
+    const made = await placeUnknown(site)
+    expect(made.status).toBe(504)
+    await openDialog(page, made)
+    await expect(dialogOf(page)).toHaveAccessibleName('Resolve key')
+    await verdict(page, 'Charged').check()
+    await field(page, 'Provider reference').fill('ch_7Qm2Lx9v0TzA4')
+    await field(page, 'Reason').fill(REASON)
+    await expect(dialogOf(page).getByText('now 409')).toBeVisible()
+    await expect(dialogOf(page).getByText('after 201')).toBeVisible()
+    await expect(dialogOf(page)).toContainText('pending_payment')
+    await expect(dialogOf(page)).toContainText('one charge of USD 25.00')
+    await expect(dialogOf(page)).toContainText(`${REASON.length} of 2,000`)
+    await expect(dialogOf(page)).toContainText('Version 2, unchanged since you loaded it.')
+    const previewed = JSON.parse(await wire(page, 'Next replay').innerText())
+    await resolve(page).click()
+
+    await expect(dialogOf(page)).toBeHidden()
+    await expect(page.getByText('Charged USD 25.00 once, and answered 201.')).toBeVisible()
+    await expect(page.getByText('Resolved as charged by Mara Lindqvist')).toBeVisible()
+    expect(await recordOf(site.databaseUrl, made.key)).toMatchObject({ state: 'completed', response_status: 201 })
+    expect(await auditOf(site.databaseUrl, made.id)).toEqual([
+      { actor_id: mara.id, action: 'key.resolve', outcome: 'done', reason: REASON },
+    ])
+    const replay = await site.client.order(made.key, made.body)
+    expect(replay.status).toBe(201)
+    const answer = replay.json<typeof previewed>()
+    expect({ ...answer, payment: { ...answer.payment, id: previewed.payment.id } }).toEqual(previewed)
+    expect(JSON.parse(await wire(page, 'Next answer').innerText())).toEqual(answer)
+  })
+
+  test('declined: the client gets 402', async () => {
+    const made = await placeUnknown(site)
+    await openDialog(page, made)
+    await verdict(page, 'Declined').check()
+    await field(page, 'Reason').fill(REASON)
+    await expect(dialogOf(page).getByText('after 402')).toBeVisible()
+    await resolve(page).click()
+    await expect(page.getByText('Declined by the provider, and answered 402. Nothing was charged.')).toBeVisible()
+    expect((await site.client.order(made.key, made.body)).status).toBe(402)
+  })
+
+  test('proven not executed: not offered before the settle window is over; then the client’s retry runs it', async () => {
+    const made = await place(site, { paymentMethod: 'pm_timeout_lost_once' })
+    await openDialog(page, made)
+    await expect(verdict(page, 'Proven not executed')).toBeDisabled()
+    await expect(dialogOf(page)).toContainText('until then a call that was sent may still arrive')
+    await expect(verdict(page, 'Proven not executed')).toBeEnabled({ timeout: 10_000 })
+    await verdict(page, 'Proven not executed').check()
+    await expect(field(page, 'Provider reference')).toBeHidden()
+    await expect(dialogOf(page)).toContainText('runs it again, and calls the provider')
+    await field(page, 'Reason').fill(REASON)
+    await resolve(page).click()
+    await expect(page.getByText('Proven: nothing was charged. The next request with this key runs it.')).toBeVisible()
+    expect((await site.client.order(made.key, made.body)).status).toBe(201)
+    expect(await countCharges(site.url, made.body.customerId)).toBe(1)
+  })
+})
+
+describe('what is refused stays in the dialog, with all that was typed', () => {
+  test('what is missing, at its field', async () => {
+    const made = await placeUnknown(site)
+    await openDialog(page, made)
+    await resolve(page).click()
+    await expect(dialogOf(page).getByText('Say what happened.')).toBeVisible()
+    await verdict(page, 'Charged').check()
+    await field(page, 'Reason').fill('too short')
+    await resolve(page).click()
+    await expect(field(page, 'Provider reference')).toHaveAccessibleDescription('What was charged has a reference.')
+    await expect(field(page, 'Reason')).toHaveAccessibleDescription('At least 10 characters.')
+    expect((await recordOf(site.databaseUrl, made.key)).state).toBe('unknown')
+  })
+
+  test('a provider that says otherwise, in its own words', async () => {
+    const made = await place(site, { paymentMethod: 'pm_timeout_charged' })
+    await openDialog(page, made)
+    await verdict(page, 'Declined').check()
+    await field(page, 'Reason').fill(REASON)
+    await resolve(page).click()
+    await expect(dialogOf(page).getByRole('alert')).toContainText(
+      'The provider has executed it, with the reference sbx_ch_',
+    )
+    await expect(field(page, 'Reason')).toHaveValue(REASON)
+    await expect(verdict(page, 'Declined')).toBeChecked()
+    expect((await recordOf(site.databaseUrl, made.key)).state).toBe('unknown')
+  })
+
+  test('a reference that another order has', async () => {
+    const paid = await place(site)
+    const [{ ref }] = (await runSql<{ ref: string }>(
+      site.databaseUrl,
+      'SELECT provider_ref AS ref FROM ledger_entries WHERE record_id = $1',
+      [paid.id],
+    )) as [{ ref: string }]
+    const made = await placeUnknown(site)
+    await openDialog(page, made)
+    await verdict(page, 'Charged').check()
+    await field(page, 'Provider reference').fill(ref)
+    await field(page, 'Reason').fill(REASON)
+    await expect(dialogOf(page)).toContainText('It would be refused now.')
+    await resolve(page).click()
+    await expect(dialogOf(page).getByRole('alert')).toContainText('one charge can’t pay for two orders')
+    await expect(field(page, 'Provider reference')).toHaveValue(ref)
+  })
+
+  test('closed and opened again, it is still there', async () => {
+    const made = await placeUnknown(site)
+    await openDialog(page, made)
+    await verdict(page, 'Declined').check()
+    await field(page, 'Reason').fill(REASON)
+    await page.keyboard.press('Escape')
+    await expect(dialogOf(page)).toBeHidden()
+    await page.getByRole('button', { name: 'Resolve…' }).click()
+    await expect(field(page, 'Reason')).toHaveValue(REASON)
+  })
+})
+
+describe('two operators on one key', () => {
+  test('the second is told what changed and who did it, and loses nothing', async () => {
+    const made = await placeUnknown(site)
+    const other = await sit(browser, site.url, jonas)
+    await openDialog(page, made)
+    await openDialog(other.page, made)
+    await verdict(page, 'Charged').check()
+    await field(page, 'Provider reference').fill('ch_of_mara')
+    await field(page, 'Reason').fill(REASON)
+
+    await verdict(other.page, 'Declined').check()
+    await field(other.page, 'Reason').fill('The provider’s dashboard says declined.')
+    await resolve(other.page).click()
+    await expect(dialogOf(other.page)).toBeHidden()
+
+    await resolve(page).click()
+    const alert = dialogOf(page).getByRole('alert')
+    await expect(alert).toContainText('Changed since you loaded it.')
+    await expect(alert).toContainText('Version 2 is 3 now')
+    await expect(alert).toContainText('Resolved as declined by Jonas Okafor')
+    await expect(alert).toContainText('The provider’s dashboard says declined.')
+    await expect(alert).toContainText('nothing left to decide')
+    await expect(field(page, 'Reason')).toHaveValue(REASON)
+    await expect(field(page, 'Provider reference')).toHaveValue('ch_of_mara')
+    await expect(verdict(page, 'Charged')).toBeChecked()
+    expect(await recordOf(site.databaseUrl, made.key)).toMatchObject({ response_status: 402, version: 3 })
+    expect(await violations(page)).toEqual([])
+    await other.context.close()
+  })
+
+  test('where it can still be decided, one goes on with the new version', async () => {
+    const made = await placeUnknown(site)
+    await openDialog(page, made)
+    await verdict(page, 'Charged').check()
+    await field(page, 'Provider reference').fill('ch_late')
+    await field(page, 'Reason').fill(REASON)
+    await runSql(
+      site.databaseUrl,
+      `UPDATE idempotency_records SET version = version + 1, timeline = timeline || jsonb_build_array(
+         jsonb_build_object('at', clock_timestamp(), 'event', 'evidence', 'by', 'webhook', 'source', 'webhook', 'verdict', 'declined'))
+       WHERE id = $1`,
+      [made.id],
+    )
+    await resolve(page).click()
+    await expect(dialogOf(page).getByRole('alert')).toContainText('Webhook: declined')
+    await expect(resolve(page)).toBeDisabled()
+    await dialogOf(page).getByRole('button', { name: 'Go on with version 3' }).click()
+    await expect(dialogOf(page)).toContainText('Version 3, as you saw it just now.')
+    await resolve(page).click()
+    await expect(dialogOf(page)).toBeHidden()
+    expect(await recordOf(site.databaseUrl, made.key)).toMatchObject({ state: 'completed', response_status: 201 })
+  })
+})
+
+test('by keyboard alone', async () => {
+  const made = await placeUnknown(site)
+  await page.goto(`/keys/${made.id}`)
+  await page.getByRole('button', { name: 'Resolve…' }).focus()
+  await page.keyboard.press('Enter')
+  await expect(verdict(page, 'Charged')).toBeFocused()
+  await page.keyboard.press('Space')
+  await expect(verdict(page, 'Charged')).toBeChecked()
+  await page.keyboard.press('ArrowDown')
+  await expect(verdict(page, 'Declined')).toBeChecked()
+  await page.keyboard.press('Tab')
+  await expect(field(page, 'Provider reference')).toBeFocused()
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(REASON)
+  await expect(field(page, 'Reason')).toHaveValue(REASON)
+  // letters that move between keys elsewhere are letters here
+  await page.keyboard.type(' jk')
+  await expect(dialogOf(page)).toBeVisible()
+  for (let i = 0; i < 6 && !(await resolve(page).evaluate((button) => button === document.activeElement)); i++)
+    await page.keyboard.press('Tab')
+  await expect(resolve(page)).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(dialogOf(page)).toBeHidden()
+  expect(await recordOf(site.databaseUrl, made.key)).toMatchObject({ state: 'completed', response_status: 402 })
+})
+
+test.each([
+  ['light', 1440],
+  ['dark', 1440],
+  ['light', 320],
+] as const)('the dialog has nothing for axe to find: %s, %d px', async (theme, width) => {
+  const made = await placeUnknown(site)
+  const seat = await sit(browser, site.url, mara, { theme, width })
+  await openDialog(seat.page, made)
+  await verdict(seat.page, 'Charged').check()
+  await field(seat.page, 'Provider reference').fill('ch_1')
+  await expect(dialogOf(seat.page).getByText('after 201')).toBeVisible()
+  expect(await violations(seat.page)).toEqual([])
+  expect(await seat.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  expect(seat.complaints).toEqual([])
+  await seat.context.close()
+})
+
+test('nothing was complained about', () => {
+  expect(desk.complaints).toEqual([])
+})

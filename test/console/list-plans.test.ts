@@ -1,0 +1,55 @@
+// Which index answers which list: what makes the operators' lists as fast at ten million rows as at twenty thousand.
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listStatement } from '../../lib/console/list-keys'
+import { cloneDatabase, type TestDatabase } from '../support/database'
+import { indexesOf, listShapes, type PlanNode, type Shape, seqScansOf } from './list-shapes'
+import { fillRecords } from './many-records'
+
+let database: TestDatabase
+let db: pg.Pool
+let shapes: Shape[]
+beforeAll(async () => {
+  database = await cloneDatabase()
+  db = new pg.Pool({ connectionString: database.url, max: 1 })
+  await fillRecords(db, 20_000)
+  shapes = await listShapes(db)
+})
+afterAll(async () => {
+  await db.end()
+  await database.drop()
+})
+
+async function planOf({ filter, page }: Shape, kind: 'custom' | 'generic'): Promise<PlanNode> {
+  const { text, values } = listStatement(filter, page)
+  const { rows } =
+    kind === 'custom'
+      ? await db.query(`EXPLAIN (FORMAT JSON) ${text}`, values as unknown[])
+      : await db.query(`EXPLAIN (FORMAT JSON, GENERIC_PLAN) ${text}`)
+  return rows[0]['QUERY PLAN'][0].Plan
+}
+
+describe.each(['custom', 'generic'] as const)('a %s plan', (kind) => {
+  it('reads no table that grows with traffic as a whole', async () => {
+    for (const shape of shapes) expect(seqScansOf(await planOf(shape, kind)), shape.name).toEqual([])
+  })
+
+  it('walks the indexes that are meant for it', async () => {
+    for (const shape of shapes)
+      expect(indexesOf(await planOf(shape, kind)), shape.name).toEqual(expect.arrayContaining([...shape.indexes]))
+  })
+})
+
+describe('what the lists cost', () => {
+  it('a reservation adds to no index that people’s questions brought', async () => {
+    const { rows } = await db.query<{ name: string; predicate: string | null }>(`
+      SELECT c.relname AS name, pg_get_expr(i.indpred, i.indrelid) AS predicate
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'idempotency_records'::regclass`)
+    // without a condition: only what keeps ids and keys unique
+    const whole = rows.filter(({ predicate }) => predicate === null).map(({ name }) => name)
+    expect(whole.sort()).toEqual(['idempotency_records_pkey', 'idempotency_records_tenant_id_endpoint_key_key'])
+    for (const name of ['records_by_endpoint', 'records_by_tenant', 'records_request_id'])
+      expect(rows.find((row) => row.name === name)?.predicate).not.toMatch(/pending|in_progress/)
+    expect(rows.find(({ name }) => name === 'records_replayed')?.predicate).toBe('(replay_count > 0)')
+  })
+})

@@ -1,0 +1,253 @@
+// What every answer carries, and what none of them, and no line of the log, ever says.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventOf } from '../../lib/payments/sandbox-webhooks-event'
+import type { DueReport } from '../../lib/payments/sandbox-webhooks-outbox'
+import { signPayload } from '../../lib/payments/webhook-signature'
+import {
+  ADMIN_TOKEN,
+  type Answer,
+  API_KEY,
+  type Client,
+  createClient,
+  freshKey,
+  type Headers,
+  orderBody,
+  type RecordView,
+  SECRETS,
+  type Sending,
+  send,
+  until,
+} from '../support/client'
+import { cloneDatabase } from '../support/database'
+import { startNode, type TestNode } from '../support/node'
+import { expectProblem } from '../support/problem'
+import { SHORT_TIMES } from '../support/site'
+import { runSql } from '../support/tenant'
+
+const METRICS_TOKEN = 'metrics-token-of-these-tests'
+const WEBHOOK_SECRET = 'webhook-secret-of-these-tests'
+const ENV = {
+  ...SECRETS,
+  ...SHORT_TIMES,
+  METRICS_TOKEN,
+  SANDBOX_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  LOG_LEVEL: 'debug',
+}
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>
+let node: TestNode
+let client: Client
+beforeAll(async () => {
+  database = await cloneDatabase()
+  node = await startNode({ databaseUrl: database.url, env: ENV })
+  client = createClient(node.url)
+})
+afterAll(async () => {
+  await node?.stop()
+  await database?.drop()
+})
+
+const ask = (path: string, sending?: Sending): Promise<Answer> => send(new URL(path, node.url), sending)
+const operator = { authorization: `Bearer ${ADMIN_TOKEN}` }
+
+describe('a page', () => {
+  const PAGES: [string, number][] = [
+    ['/docs', 200],
+    ['/docs/problems/forbidden', 200],
+    ['/no/such/page', 404],
+  ]
+  const nonceOf = ({ headers }: Answer) =>
+    /script-src 'self' 'nonce-([\w-]+)' 'strict-dynamic'(?:;|$)/.exec(String(headers['content-security-policy']))?.[1]
+
+  test.each(PAGES)('%s may run the scripts that carry its nonce and no others, in no frame', async (path, status) => {
+    const page = await ask(path)
+    expect(page.status).toBe(status)
+    const nonce = nonceOf(page)
+    expect(page.headers['content-security-policy']).toBe(
+      `default-src 'self'; script-src 'self' 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; ` +
+        `style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; object-src 'none'; ` +
+        `base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    )
+    expect(page.headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+      'permissions-policy': expect.stringContaining('camera=()'),
+      'x-request-id': expect.stringMatching(/^req_/),
+    })
+    const html = page.bytes.toString()
+    const scripts = html.match(/<script\b[^>]*>/g) ?? []
+    expect(scripts.length).toBeGreaterThan(3)
+    for (const tag of [...scripts, ...(html.match(/<style\b[^>]*>/g) ?? [])]) expect(tag).toContain(`nonce="${nonce}"`)
+    expect(html).not.toMatch(/\son[a-z]+="/)
+  })
+
+  test('has a nonce that nobody can know before', async () => {
+    const seen = await Promise.all(Array.from({ length: 5 }, () => ask('/docs').then(nonceOf)))
+    expect(new Set(seen).size).toBe(5)
+    const sent = { 'content-security-policy': "script-src 'nonce-mine'", 'x-nonce': 'mine' }
+    expect((await ask('/docs', { headers: sent })).bytes.toString()).not.toContain('nonce="mine"')
+  })
+
+  test('is not stored by anybody on the way', async () => {
+    expect((await ask('/docs')).headers['cache-control']).toContain('no-store')
+  })
+})
+
+describe('a file beside the pages', () => {
+  test('is what it says it is', async () => {
+    const [script] = /\/_next\/static\/[^"]+\.js/.exec((await ask('/docs')).bytes.toString())!
+    for (const path of [script, '/icon.svg']) {
+      const file = await ask(path)
+      expect({ path, status: file.status }).toEqual({ path, status: 200 })
+      expect(file.headers['x-content-type-options']).toBe('nosniff')
+    }
+  })
+})
+
+const bearer = { authorization: `Bearer ${API_KEY}` }
+const json = { 'content-type': 'application/json' }
+/** One of each kind of answer. */
+const ANSWERS: [string, number, string, Sending?][] = [
+  ['a client’s read', 200, '/api/orders', { headers: bearer }],
+  ['a stranger’s read', 401, '/api/orders'],
+  ['a refused order', 400, '/api/orders', { method: 'POST', headers: { ...bearer, ...json }, body: {} }],
+  ['an operator’s read', 200, '/api/sandbox/charges?customerId=x', { headers: operator }],
+  ['a stranger’s look at it', 401, '/api/admin/tenants'],
+  ['a refused webhook', 400, '/api/webhooks/sandbox', { method: 'POST', headers: json, body: '{}' }],
+  ['health', 200, '/api/health'],
+  ['readiness', 200, '/api/ready'],
+  ['metrics', 200, '/api/metrics', { headers: { authorization: `Bearer ${METRICS_TOKEN}` } }],
+  ['a stranger’s metrics', 401, '/api/metrics'],
+  ['the reference for machines', 200, '/api/openapi.json'],
+  ['a path of the API that is not there', 404, '/api/no/such/path'],
+]
+
+describe('an answer of the API', () => {
+  test.each(ANSWERS)(
+    '%s is no page, is what it says it is, and stays with who asked',
+    async (_, status, path, sending) => {
+      const answer = await ask(path, sending)
+      expect(answer.status).toBe(status)
+      expect(answer.headers).toMatchObject({
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'x-content-type-options': 'nosniff',
+        'cache-control': path === '/api/openapi.json' ? 'public, max-age=300' : 'no-store',
+      })
+      expect(answer.headers['x-powered-by']).toBeUndefined()
+    },
+  )
+})
+
+describe('x-request-id', () => {
+  const everything: typeof ANSWERS = [
+    ...ANSWERS,
+    ['an order', 201, '/api/orders'],
+    ['a page', 200, '/docs'],
+    ['a page that is not there', 404, '/nothing/here'],
+  ]
+  const askWith = (path: string, status: number, sending: Sending = {}, headers: Headers = {}): Promise<Answer> =>
+    status === 201
+      ? client.order(freshKey(), orderBody(), headers)
+      : ask(path, { ...sending, headers: { ...sending.headers, ...headers } })
+
+  test.each(everything)('of %s is the caller’s own, or one of ours', async (_, status, path, sending) => {
+    const given = `trace:${randomUUID()}`
+    const own = await askWith(path, status, sending, { 'x-request-id': given })
+    expect(own.status).toBe(status)
+    expect(own.headers['x-request-id']).toBe(given)
+    const ours = await askWith(path, status, sending)
+    expect(ours.headers['x-request-id']).toMatch(/^req_[0-9a-z]{26}$/)
+  })
+
+  test.each([
+    ['with a space', 'two words'],
+    ['that would end a line of JSON', '"},{"'],
+    ['that is too long', 'x'.repeat(129)],
+    ['that is empty', ''],
+    ['that is markup', '<script>'],
+  ])('%s is replaced', async (_, given) => {
+    for (const path of ['/api/health', '/api/admin/tenants', '/docs'])
+      expect((await ask(path, { headers: { 'x-request-id': given } })).headers['x-request-id']).toMatch(/^req_/)
+  })
+
+  interface Event {
+    event: string
+    requestId?: string
+  }
+  async function timelineOf(key: string): Promise<Event[]> {
+    const [row] = await runSql<{ timeline: Event[] }>(
+      database.url,
+      'SELECT timeline FROM idempotency_records WHERE key = $1',
+      [key],
+    )
+    return row!.timeline
+  }
+  const said = (timeline: Event[]) => timeline.map(({ event, requestId }) => `${event} ${requestId}`)
+
+  test('is on every event of the record, also on those that a worker writes later', async () => {
+    const [key, later] = [freshKey(), freshKey()]
+    await client.order(key, orderBody(), { 'x-request-id': 'at-once' })
+    expect(said(await timelineOf(key))).toEqual(['reserved at-once', 'settled at-once'])
+    await client.order(later, orderBody(), { 'x-request-id': 'for-later', prefer: 'respond-async' })
+    await until(
+      () => client.record(later),
+      (answer) => answer.json<RecordView>().state === 'completed',
+    )
+    expect(said(await timelineOf(later))).toEqual(['accepted for-later', 'claimed for-later', 'settled for-later'])
+  })
+
+  test('of who came later is on what that one did: a second try, a webhook', async () => {
+    const key = freshKey()
+    const body = orderBody({ paymentMethod: 'pm_refused_once' })
+    await client.order(key, body, { 'x-request-id': 'first-try' })
+    await client.order(key, body, { 'x-request-id': 'second-try' })
+    expect(said(await timelineOf(key))).toEqual([
+      'reserved first-try',
+      'released first-try',
+      'claimed second-try',
+      'settled second-try',
+    ])
+    const reported = freshKey()
+    const order = orderBody({ paymentMethod: 'pm_timeout_charged' })
+    await client.order(reported, order, { 'x-request-id': 'lost' })
+    const [charge] = await runSql<Omit<DueReport, 'id'>>(
+      database.url,
+      `SELECT ref, provider_key AS "providerKey", kind, status, amount_cents::int AS "amountCents", currency,
+         order_id AS "orderId", customer_id AS "customerId", booked_at AS "bookedAt"
+       FROM sandbox.charges WHERE customer_id = $1`,
+      [order.customerId],
+    )
+    const event = JSON.stringify(eventOf({ id: randomUUID(), ...charge! } as DueReport))
+    const signature = signPayload(event, WEBHOOK_SECRET, Math.floor(Date.now() / 1000))
+    const taken = await ask('/api/webhooks/sandbox', {
+      method: 'POST',
+      headers: { ...json, 'sandbox-signature': signature, 'x-request-id': 'the-webhook' },
+      body: event,
+    })
+    expect({ status: taken.status, body: taken.bytes.toString() }).toMatchObject({ status: 200 })
+    const timeline = said(await timelineOf(reported))
+    expect(timeline.slice(0, 2)).toEqual(['reserved lost', 'outcome_unknown lost'])
+    expect(timeline.length).toBeGreaterThan(2)
+    for (const event of timeline.slice(2)) expect(event).toMatch(/ the-webhook$/)
+  })
+})
+
+describe('a stranger at the operators’ door', () => {
+  const counted = async () => {
+    const { bytes } = await ask('/api/metrics', { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
+    return Number(/^onceover_operator_unauthenticated_total (\d+)$/m.exec(bytes.toString())?.[1])
+  }
+  const entries = () => runSql(database.url, 'SELECT count(*) FROM audit_entries')
+
+  test('is counted, and can’t fill the audit log', async () => {
+    const [count, written] = [await counted(), await entries()]
+    for (const headers of [{}, { authorization: 'Bearer nobody' }, { cookie: 'onceover.session_token=x' }])
+      expectProblem(await ask('/api/admin/tenants', { headers }), 401, 'unauthenticated', 'same')
+    await ask('/api/orders', { headers: { authorization: 'Bearer nobody' } })
+    expect(await counted()).toBe(count + 3)
+    expect(await entries()).toEqual(written)
+  })
+})

@@ -1,0 +1,76 @@
+// Every call of the operator API × every role, from the list that the routes and the document are made of: a new call
+// is in this grid before anybody thinks of it.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { OPERATOR_CALLS } from '../../lib/http/operator-calls'
+import { ROLES, type Role } from '../../lib/operators/role'
+import { ADMIN_TOKEN, type Headers, send } from '../support/client'
+import { expectProblem } from '../support/problem'
+import { openSite, type Site } from '../support/site'
+import { runSql } from '../support/tenant'
+
+/** Well-formed ids of nothing: whoever may is told that there is no such thing, and nothing happens. */
+const NOTHING: Record<string, string> = {
+  id: '01jcq2h8k3v9x4m6n7p8q9r0s1',
+  keyId: 'key_01jcq2h8k3v9x4m6n7p8q9r0s1',
+}
+const PREFIXES = ['idem', 'run', 'ten', 'opr', 'tok', 'dis', 'key']
+
+const shown = OPERATOR_CALLS.map((call) => ({ call, name: `${call.method} ${call.path}` }))
+
+function pathOf(call: (typeof shown)[number]['call']): string {
+  const shape = call.params?.id
+  const prefix = PREFIXES.find((one) => shape?.test(`${one}_${NOTHING.id}`))
+  return call.path.replace('{id}', `${prefix}_${NOTHING.id}`).replace('{keyId}', NOTHING.keyId!)
+}
+
+let site: Site
+const tokens = {} as Record<Role, string>
+beforeAll(async () => {
+  site = await openSite()
+  for (const role of ROLES) {
+    const made = await send(new URL('/api/admin/tokens', site.url), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+      body: { name: role, role },
+    })
+    tokens[role] = made.json<{ secret: string }>().secret
+  }
+})
+afterAll(() => site?.close())
+
+/** A question that no schema takes where there is a body: whoever may gets no further than that. */
+const ask = (call: (typeof shown)[number]['call'], headers: Headers) =>
+  send(new URL(pathOf(call), site.url), {
+    method: call.method,
+    headers: { ...headers, ...(call.body ? { 'content-type': 'application/json' } : {}) },
+    ...(call.body ? { body: { nobody: 'takes this' } } : {}),
+  })
+
+const entries = () =>
+  runSql<{ action: string; actor_name: string }>(
+    site.databaseUrl,
+    `SELECT action, actor_name FROM audit_entries WHERE outcome = 'forbidden' ORDER BY seq`,
+  )
+
+describe.each(shown)('$name', ({ call }) => {
+  test('without a session or a token: 401, and not a word in the audit log', async () => {
+    const before = await entries()
+    expectProblem(await ask(call, {}), 401, 'unauthenticated', 'same')
+    expectProblem(await ask(call, { authorization: 'Bearer oo_op_of_nobody' }), 401, 'unauthenticated', 'same')
+    expect(await entries()).toEqual(before)
+  })
+
+  test.each(ROLES)('role %s', async (role) => {
+    const before = await entries()
+    const answer = await ask(call, { authorization: `Bearer ${tokens[role]}` })
+    const after = await entries()
+    if (ROLES.indexOf(role) < ROLES.indexOf(call.role)) {
+      expectProblem(answer, 403, 'forbidden', 'none')
+      expect(after.slice(before.length)).toEqual([{ action: expect.stringMatching(/^\w+\.\w+$/), actor_name: role }])
+    } else {
+      // What it asked for is another matter: a body that nobody takes, an id of nothing.
+      expect([200, 204, 400, 404]).toContain(answer.status)
+      expect(after).toEqual(before)
+    }
+  })
+})

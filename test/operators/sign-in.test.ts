@@ -1,0 +1,304 @@
+// Signing in: who gets in, who does not and learns nothing from it, and that nobody can guess for long.
+import { randomUUID } from 'node:crypto'
+import type { Sql } from 'sql-template-tag'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { isRefused } from '../../lib/operators/refusal'
+import type { Sessions } from '../../lib/operators/session'
+import { countTry } from '../../lib/operators/sign-in-tries'
+import { barrier, before, tampered } from '../support/boundary'
+import { by, cookieHeader, done, openStaff, type Person, type Staff } from './staff'
+
+let staff: Staff
+let other: Sessions
+beforeAll(async () => {
+  staff = await openStaff()
+  other = staff.otherNode()
+})
+afterAll(() => staff?.close())
+
+const wrong = { refused: 'unauthenticated', detail: expect.stringContaining('No operator') }
+const limited = { refused: 'rate_limited', detail: expect.any(String), afterSeconds: expect.any(Number) }
+
+const isAdmission = (statement: Sql) => statement.sql.includes('FOR SHARE OF o, a')
+const isTry = (statement: Sql) => statement.sql.includes('INSERT INTO sign_in_failures')
+
+/** As if all of the window had passed. */
+const endWindow = () => staff.db.query(`UPDATE sign_in_failures SET since = since - interval '15 minutes'`)
+
+async function guessWrong(person: { email: string }, times: number) {
+  for (let i = 0; i < times; i++)
+    expect(await staff.signIn({ email: person.email, password: `wrong guess ${i}` })).toEqual(wrong)
+}
+
+describe('the right password', () => {
+  it('signs in, for as long as the session lasts, and is written down', async () => {
+    const ada = await staff.add('operator')
+    const { operator, cookie } = done(await staff.signIn(ada))
+    const { password: _, ...shown } = ada
+    expect(operator).toEqual(shown)
+    expect(await staff.sessions.actorOfSession(cookieHeader(cookie))).toEqual(shown)
+    const [session] = await staff.sessionsOf(ada)
+    const leftMs = session!.expires_at.getTime() - Date.now()
+    expect(Math.abs(leftMs - 12 * 3_600_000)).toBeLessThan(60_000)
+    expect(session!.id).toMatch(/^ses_[0-9a-z]{26}$/)
+    expect(await staff.entries(ada.id)).toMatchObject([
+      { action: 'operator.create' },
+      { action: 'session.sign_in', actor_id: ada.id, outcome: 'done' },
+    ])
+  })
+
+  it('signs in whatever the case of the address', async () => {
+    const ada = await staff.add()
+    done(await staff.signIn({ ...ada, email: ada.email.toUpperCase() }))
+  })
+
+  it('signs in on several nodes at once, each session its own', async () => {
+    const ada = await staff.add()
+    const nodes = [staff.sessions, other, other]
+    const cookies = await Promise.all(nodes.map(async (node) => done(await staff.signIn(ada, node)).cookie.value))
+    expect(new Set(cookies).size).toBe(3)
+    expect(await staff.sessionsOf(ada)).toHaveLength(3)
+  })
+})
+
+describe('anything else', () => {
+  it('gets the same words: unknown, wrong or disabled', async () => {
+    const ada = await staff.add()
+    const disabled = await staff.add()
+    done(await staff.access.updateOperator(by(), { id: disabled.id, disabled: true }))
+    const answers = [
+      await staff.signIn({ email: 'nobody@example.com', password: ada.password }),
+      await staff.signIn({ email: ada.email, password: 'not the password' }),
+      await staff.signIn({ email: ada.email, password: 'short' }),
+      await staff.signIn({ email: ada.email, password: 'x'.repeat(1000) }),
+      await staff.signIn({ email: 'not an address', password: ada.password }),
+      await staff.signIn(disabled),
+    ]
+    for (const answer of answers) expect(answer).toEqual(answers[0])
+    expect(answers[0]).toEqual(wrong)
+    expect((await staff.entries(disabled.id)).map(({ action }) => action)).not.toContain('session.sign_in')
+  })
+
+  it('takes about the same time, whether somebody has the address or not', async () => {
+    const ada = await staff.add()
+    const fastest = async (email: () => string) => {
+      const times: number[] = []
+      for (let i = 0; i < 4; i++) {
+        const startedAt = performance.now()
+        await staff.signIn({ email: email(), password: 'not the password' })
+        times.push(performance.now() - startedAt)
+      }
+      return Math.min(...times)
+    }
+    const known = await fastest(() => ada.email)
+    const unknown = await fastest(() => `${randomUUID()}@example.com`)
+    expect(unknown / known).toBeGreaterThan(0.5)
+    expect(unknown / known).toBeLessThan(2)
+  })
+
+  it('leaves nothing of the address and the password behind', async () => {
+    const email = `${randomUUID()}@example.com`
+    await staff.signIn({ email, password: 'my secret guess' })
+    const text = await staff.allText('sign_in_failures', 'audit_entries', 'operator_sessions')
+    expect(text).not.toContain(email)
+    expect(text).not.toContain('my secret guess')
+  })
+})
+
+describe('whoever loses the right to it on the way', () => {
+  const changes: [string, (person: Person) => { disabled: true } | { password: string }][] = [
+    ['is disabled', () => ({ disabled: true })],
+    ['gets a new password', () => ({ password: 'another password' })],
+  ]
+
+  it.each(changes)('and %s after the password was checked does not get in', async (_, change) => {
+    const ada = await staff.add()
+    const store = before(staff.store, isAdmission, () =>
+      staff.access.updateOperator(by(), { id: ada.id, ...change(ada) }),
+    )
+    expect(await staff.signIn(ada, staff.otherNode(store))).toEqual(wrong)
+    expect(await staff.sessionsOf(ada)).toEqual([])
+  })
+
+  it.each(changes)('and %s before the session is made does not get in', async (_, change) => {
+    const ada = await staff.add()
+    const pool = Object.create(staff.store.pool)
+    let changed = false
+    pool.query = async (query: { text: string }, ...values: unknown[]) => {
+      if (/INSERT INTO .*operator_sessions/.test(query.text)) {
+        done(await staff.access.updateOperator(by(), { id: ada.id, ...change(ada) }))
+        changed = true
+      }
+      return staff.store.pool.query(query as never, ...(values as never[]))
+    }
+    expect(await staff.signIn(ada, staff.otherNode({ ...staff.store, pool }))).toEqual(wrong)
+    expect(changed).toBe(true)
+    // Made, but never let in: nobody was told its token, and it is gone in a minute.
+    const [made] = await staff.sessionsOf(ada)
+    expect(made!.expires_at.getTime() - Date.now()).toBeLessThan(60_000)
+    expect((await staff.entries(ada.id)).map(({ action }) => action)).not.toContain('session.sign_in')
+  })
+
+  it.each([
+    ['disabled', `UPDATE operators SET disabled_at = clock_timestamp() WHERE id = $1`],
+    [
+      'given a new password',
+      `UPDATE operator_accounts SET password = 'another', updated_at = clock_timestamp() WHERE operator_id = $1`,
+    ],
+  ])('waits for who is being %s at this moment, and does not get in', async (_, change) => {
+    const ada = await staff.add()
+    const rival = await staff.transaction()
+    await rival.query(change, [ada.id])
+    const signingIn = staff.signIn(ada)
+    await staff.untilBlocked(1)
+    await rival.query('COMMIT')
+    rival.release()
+    expect(await signingIn).toEqual(wrong)
+    expect((await staff.entries(ada.id)).map(({ action }) => action)).not.toContain('session.sign_in')
+  })
+
+  it.each(changes)('and %s while being let in is out again', async (_, change) => {
+    const ada = await staff.add()
+    const admission = await staff.transaction()
+    const there = barrier()
+    const store = tampered(staff.store, async (send, statement) => {
+      if (!isAdmission(statement)) return send()
+      const { rows } = await admission.query(statement)
+      await there.pass()
+      return rows
+    })
+    const signingIn = staff.signIn(ada, staff.otherNode(store))
+    await there.reached
+    const changing = staff.access.updateOperator(by(), { id: ada.id, ...change(ada) })
+    await staff.untilBlocked(1)
+    await admission.query('COMMIT')
+    admission.release()
+    there.open()
+    done(await changing)
+    const { cookie } = done(await signingIn)
+    expect(await staff.sessions.actorOfSession(cookieHeader(cookie))).toBeNull()
+    expect(await staff.sessionsOf(ada)).toEqual([])
+  })
+})
+
+describe('guessing', () => {
+  it('ends after five tries, even with the right password, until the window is over', async () => {
+    const ada = await staff.add()
+    await guessWrong(ada, 5)
+    for (const password of ['wrong guess 6', ada.password]) {
+      const refused = await staff.signIn({ email: ada.email, password })
+      expect(refused).toEqual(limited)
+      expect((refused as { afterSeconds: number }).afterSeconds).toBeGreaterThan(880)
+      expect((refused as { afterSeconds: number }).afterSeconds).toBeLessThanOrEqual(900)
+    }
+    expect(await staff.signIn(ada, other)).toEqual(limited)
+    expect(await staff.sessionsOf(ada)).toEqual([])
+    await endWindow()
+    done(await staff.signIn(ada))
+  })
+
+  it('begins anew when the window is over', async () => {
+    const ada = await staff.add()
+    await guessWrong(ada, 5)
+    await endWindow()
+    await guessWrong(ada, 5)
+    expect(await staff.signIn(ada)).toEqual(limited)
+  })
+
+  it('is forgotten by a success, and by that only', async () => {
+    const ada = await staff.add()
+    await guessWrong(ada, 4)
+    done(await staff.signIn(ada))
+    await guessWrong(ada, 5)
+    expect(await staff.signIn(ada)).toEqual(limited)
+  })
+
+  it('of one address is nobody else’s matter', async () => {
+    const [ada, bob] = [await staff.add(), await staff.add()]
+    await guessWrong(ada, 5)
+    done(await staff.signIn(bob))
+  })
+
+  it('is limited for an address that nobody has', async () => {
+    const nobody = { email: `${randomUUID()}@example.com`, password: 'a good password' }
+    await guessWrong(nobody, 5)
+    expect(await staff.signIn(nobody)).toEqual(limited)
+  })
+
+  it('is limited whatever the case of the address', async () => {
+    const ada = await staff.add()
+    for (let i = 0; i < 5; i++)
+      await staff.signIn({ email: i % 2 ? ada.email : ada.email.toUpperCase(), password: 'x' })
+    expect(await staff.signIn(ada)).toEqual(limited)
+  })
+
+  it('fifty times at once, on two nodes, has no more than five judged', async () => {
+    const ada = await staff.add()
+    const nodes = [staff.sessions, other]
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        staff.signIn({ email: ada.email, password: `wrong guess ${i}` }, nodes[i % 2]!),
+      ),
+    )
+    const refusals = answers.map((answer) => isRefused(answer) && answer.refused)
+    expect(refusals.filter((refused) => refused === 'unauthenticated')).toHaveLength(5)
+    expect(refusals.filter((refused) => refused === 'rate_limited')).toHaveLength(45)
+  })
+
+  it('counts fifty tries at once as fifty', async () => {
+    const email = `${randomUUID()}@example.com`
+    const tries = await Promise.all(Array.from({ length: 50 }, () => countTry(staff.store, email)))
+    expect(tries.filter((tried) => !tried.limited)).toHaveLength(5)
+  })
+
+  it('leaves no more rows than the tries of one window', async () => {
+    await staff.db.query('TRUNCATE sign_in_failures')
+    await staff.db.query(`
+      INSERT INTO sign_in_failures SELECT sha256(i::text::bytea), 5, clock_timestamp() - interval '16 minutes'
+      FROM generate_series(1, 150) i`)
+    for (let i = 0; i < 2; i++) await countTry(staff.store, `${randomUUID()}@example.com`)
+    expect(await staff.rows('SELECT count(*)::int AS rows FROM sign_in_failures')).toEqual([{ rows: 2 }])
+  })
+})
+
+describe('a crowd', () => {
+  it('is checked one after another, and the fifty-first has to come again', async () => {
+    const there = barrier()
+    const node = staff.otherNode(before(staff.store, isTry, () => there.pass()))
+    const nobody = () => ({ email: `${randomUUID()}@example.com`, password: 'x' })
+    const waiting = Array.from({ length: 50 }, () => staff.signIn({ email: 'crowd@example.com', password: 'x' }, node))
+    await there.reached
+    expect(await staff.signIn(nobody(), node)).toMatchObject({ refused: 'rate_limited', afterSeconds: 2 })
+    there.open()
+    await Promise.all(waiting)
+    expect(await staff.signIn(nobody(), node)).toEqual(wrong)
+  })
+
+  it('goes on after one whose store was lost', async () => {
+    let lost = true
+    const node = staff.otherNode(
+      tampered(staff.store, (send) => {
+        if (!lost) return send()
+        lost = false
+        return Promise.reject(new Error('lost'))
+      }),
+    )
+    const ada = await staff.add()
+    const [first, second] = await Promise.allSettled([staff.signIn(ada, node), staff.signIn(ada, node)])
+    expect(first.status).toBe('rejected')
+    expect(second).toMatchObject({ status: 'fulfilled', value: { operator: { id: ada.id } } })
+  })
+})
+
+describe('a store that is gone while the password is checked', () => {
+  it('is a failure of the store, and nobody’s fault', async () => {
+    const ada = await staff.add()
+    const pool = Object.create(staff.store.pool)
+    pool.connect = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
+    pool.query = pool.connect
+    const gone = vi.fn(() => Promise.reject(Object.assign(new Error('gone'), { code: 'STORE_UNAVAILABLE' })))
+    const store = tampered({ ...staff.store, pool }, (send, { sql }) => (sql === 'SELECT 1' ? gone() : send()))
+    await expect(staff.signIn(ada, staff.otherNode(store))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(gone).toHaveBeenCalledOnce()
+  })
+})

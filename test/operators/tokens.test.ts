@@ -1,0 +1,126 @@
+// Tokens of scripts: shown once, known by their hash, and dead the moment they are revoked or have run out.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { actorOfToken } from '../../lib/operators/identity'
+import type { Listed, Page } from '../../lib/operators/page'
+import type { TokenView } from '../../lib/operators/tokens'
+import { by, done, openStaff, type Staff } from './staff'
+
+let staff: Staff
+beforeAll(async () => {
+  staff = await openStaff()
+})
+afterAll(() => staff?.close())
+
+const DAY_MS = 86_400_000
+const actorOf = (secret: string, adminToken?: string) => actorOfToken(staff.store, secret, adminToken)
+const create = async (changes: { role?: 'viewer' | 'admin'; expiresInDays?: number | null } = {}) =>
+  done(await staff.access.createToken(by(), { name: 'a script', role: 'viewer', expiresInDays: 90, ...changes }))
+const rowOf = async (id: string) => (await staff.rows('SELECT * FROM operator_tokens WHERE id = $1', [id]))[0]!
+
+describe('a token', () => {
+  it('acts with its role, under its own name', async () => {
+    const { id, secret } = await create({ role: 'admin' })
+    expect(secret).toMatch(/^oo_op_[0-9a-f]{40}$/)
+    expect(await actorOf(secret)).toEqual({ id, name: 'a script', role: 'admin' })
+  })
+
+  it('is stored as its hash only', async () => {
+    const { id, secret } = await create()
+    const text = await staff.allText('operator_tokens', 'audit_entries')
+    expect(text).not.toContain(secret)
+    expect(text).not.toContain(secret.slice('oo_op_'.length))
+    expect(await staff.entries(id)).toMatchObject([
+      { action: 'token.create', before: null, after: { name: 'a script', role: 'viewer' } },
+    ])
+  })
+
+  it('runs out when it was said to, or never', async () => {
+    const [soon, never] = [await create({ expiresInDays: 1 }), await create({ expiresInDays: null })]
+    expect(Math.abs(Date.parse(soon.expiresAt!) - Date.now() - DAY_MS)).toBeLessThan(60_000)
+    expect(never.expiresAt).toBeNull()
+    expect(await actorOf(soon.secret)).not.toBeNull()
+    await staff.db.query('UPDATE operator_tokens SET expires_at = clock_timestamp() WHERE id = $1', [soon.id])
+    expect(await actorOf(soon.secret)).toBeNull()
+    expect(await actorOf(never.secret)).not.toBeNull()
+  })
+
+  it('is dead as soon as it is revoked; revoking it again changes nothing', async () => {
+    const { id, secret } = await create()
+    expect(done(await staff.access.revokeToken(by(), { id, reason: 'leaked' }))).toBeNull()
+    expect(await actorOf(secret)).toBeNull()
+    const { revoked_at } = await rowOf(id)
+    expect(done(await staff.access.revokeToken(by(), { id }))).toBeNull()
+    expect(await rowOf(id)).toMatchObject({ revoked_at })
+    const [, entry, ...more] = await staff.entries(id)
+    expect(entry).toMatchObject({
+      action: 'token.revoke',
+      reason: 'leaked',
+      before: { revokedAt: null },
+      after: { revokedAt: expect.any(String) },
+    })
+    expect(more).toEqual([])
+  })
+
+  it('that never was can’t be revoked', async () => {
+    expect(await staff.access.revokeToken(by(), { id: `tok_${'0'.repeat(26)}` })).toMatchObject({
+      refused: 'not_found',
+    })
+  })
+
+  it('remembers its last use, to the minute', async () => {
+    const { id, secret } = await create()
+    expect(await rowOf(id)).toMatchObject({ last_used_at: null })
+    await actorOf(secret)
+    const { last_used_at } = await rowOf(id)
+    expect(last_used_at).toBeInstanceOf(Date)
+    await actorOf(secret)
+    expect(await rowOf(id)).toMatchObject({ last_used_at })
+    await staff.db.query(`UPDATE operator_tokens SET last_used_at = last_used_at - interval '61 s' WHERE id = $1`, [id])
+    await actorOf(secret)
+    expect(((await rowOf(id)).last_used_at as Date).getTime()).toBeGreaterThanOrEqual((last_used_at as Date).getTime())
+  })
+
+  it('made twice by the same call is one, and its secret is not shown again', async () => {
+    const call = { ...by(), newId: (prefix: string) => `${prefix}_${'0'.repeat(25)}9` }
+    const asked = { name: 'once', role: 'viewer' as const, expiresInDays: 1 }
+    const { id, secret } = done(await staff.access.createToken(call, asked))
+    expect(await staff.access.createToken(call, asked)).toEqual({ refused: 'already_created' })
+    expect(await actorOf(secret)).toMatchObject({ id })
+    expect(await staff.entries(id)).toHaveLength(1)
+  })
+
+  it('of nobody is nobody’s; the environment’s own is an admin', async () => {
+    expect(await actorOf('oo_op_unknown')).toBeNull()
+    expect(await actorOf('of the environment', 'of the environment')).toMatchObject({ role: 'admin' })
+    expect(await actorOf('of the environment')).toBeNull()
+  })
+})
+
+describe('the list', () => {
+  it('has every token once, newest first, revoked ones too, with who made it', async () => {
+    const ada = await staff.add('admin')
+    const made = done(
+      await staff.access.createToken(by(ada), { name: 'of Ada', role: 'operator', expiresInDays: null }),
+    )
+    const seen: string[] = []
+    let after: Page['after'] = null
+    do {
+      const { items, next }: Listed<TokenView> = done(await staff.access.listTokens(by(), { limit: 3, after }))
+      if (!after)
+        expect(items[0]).toEqual({
+          id: made.id,
+          name: 'of Ada',
+          role: 'operator',
+          createdBy: { id: ada.id, name: ada.name },
+          createdAt: expect.any(String),
+          expiresAt: null,
+          revokedAt: null,
+          lastUsedAt: null,
+        })
+      seen.push(...items.map(({ id }) => id))
+      after = next
+    } while (after)
+    const all = await staff.rows<{ id: string }>('SELECT id FROM operator_tokens ORDER BY created_at DESC, id DESC')
+    expect(seen).toEqual(all.map(({ id }) => id))
+  })
+})

@@ -1,0 +1,143 @@
+// A person asks the provider about one key.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { runOnce } from '../../lib/maintenance/daemon'
+import { reaper } from '../../lib/maintenance/reaper'
+import { type Bench, barrier, found, newKey, openBench, orderOf } from '../support/boundary'
+import { type Desk, OLGA, openDesk, UNREACHABLE, VERA } from './desk'
+
+let bench: Bench
+let desk: Desk
+
+beforeAll(async () => {
+  bench = await openBench()
+})
+afterAll(() => bench?.close())
+beforeEach(() => {
+  desk = openDesk(bench)
+})
+
+const ask = (id: string) => desk.reconcileKey(OLGA, { id, reason: 'the customer is on the phone' })
+
+describe('asking about a key', () => {
+  it('settles it where the answer is proof; the entry commits with the move', async () => {
+    const key = await desk.unknown()
+    desk.gateway.nextLookUp(() => found('ch_1'))
+    expect(await ask(key.id)).toMatchObject({
+      verdict: 'succeeded',
+      state: 'completed',
+      evidence: [
+        {
+          id: expect.stringMatching(/^evd_/),
+          source: 'look_up',
+          verdict: 'succeeded',
+          ref: 'ch_1',
+          attempt: 1,
+          createdAt: expect.any(String),
+        },
+      ],
+    })
+    expect(await desk.audit(key.id)).toEqual([
+      {
+        actor_id: 'opr_olga',
+        action: 'key.reconcile',
+        target: key.id,
+        outcome: 'done',
+        reason: 'the customer is on the phone',
+        before: { state: 'unknown', version: key.version },
+        after: { state: 'completed', version: key.version + 1, verdict: 'succeeded' },
+        request_id: 'req_olga',
+      },
+    ])
+    expect((await bench.recordOf(key.key)).timeline.at(-1)).toMatchObject({ by: 'operator:opr_olga' })
+  })
+
+  it('releases it where nothing was executed', async () => {
+    const key = await desk.unknown()
+    await desk.pastSettleWindow(key.key)
+    expect(await ask(key.id)).toMatchObject({ verdict: 'not_found', state: 'failed_retryable' })
+    expect(await desk.audit(key.id)).toMatchObject([{ after: { state: 'failed_retryable', verdict: 'not_found' } }])
+  })
+
+  it('settles with the evidence that is stored', async () => {
+    const key = await desk.unknown()
+    const executed = { kind: 'succeeded', ref: 'ch_told' } as const
+    await keepEvidence(bench.store, { recordId: key.id, source: 'webhook', sourceId: 'evt_t', attempt: null, executed })
+    expect(await ask(key.id)).toMatchObject({ verdict: 'succeeded', state: 'completed' })
+    expect(await desk.audit(key.id)).toMatchObject([
+      { before: { state: 'unknown', version: key.version + 1 }, after: { state: 'completed', verdict: 'succeeded' } },
+    ])
+    expect(desk.gateway.lookUps).toHaveLength(0)
+  })
+
+  it.each([
+    ['a provider that is away', UNREACHABLE, 'unreachable'],
+    ['one that has not decided', { kind: 'pending', providerRef: 'ch_p' }, 'pending'],
+    ['one that has nothing, too early to be proof', { kind: 'not_found' }, 'not_found'],
+  ] as const)('leaves it unknown with %s, and says so in the log', async (_, outcome, verdict) => {
+    const key = await desk.unknown()
+    desk.gateway.nextLookUp(() => outcome)
+    expect(await ask(key.id)).toMatchObject({ verdict, state: 'unknown', evidence: [] })
+    const seen = { state: 'unknown', version: key.version }
+    expect(await desk.audit(key.id)).toMatchObject([{ before: seen, after: { ...seen, verdict } }])
+  })
+
+  it('only reports where the outcome is known', async () => {
+    const key = newKey()
+    await bench.place(desk.gateway, orderOf(), { key })
+    const before = await bench.recordOf(key)
+    desk.gateway.nextLookUp(() => found('ch_elsewhere'))
+    expect(await ask(before.id)).toMatchObject({ verdict: 'succeeded', state: 'completed', evidence: [] })
+    expect(await bench.recordOf(key)).toEqual(before)
+    expect(await desk.audit(before.id)).toHaveLength(1)
+  })
+
+  it('tells what it is by now when somebody else was faster', async () => {
+    const key = await desk.unknown()
+    const look = barrier()
+    desk.gateway.nextLookUp(
+      () => look.pass().then(() => UNREACHABLE),
+      () => found('ch_fast'),
+    )
+    const asking = ask(key.id)
+    await look.reached
+    await desk.reconcileKey(OLGA, { id: key.id })
+    look.open()
+    expect(await asking).toMatchObject({ verdict: 'unreachable', state: 'completed', evidence: [{ ref: 'ch_fast' }] })
+  })
+
+  it('has nothing to ask about a refused request, nor about one that is erased', async () => {
+    const refused = newKey()
+    await bench.refund(desk.gateway, 'ord_none', {}, { key: refused })
+    expect(await ask((await bench.recordOf(refused)).id)).toMatchObject({ refused: 'nothing_to_ask' })
+    const erased = newKey()
+    await bench.place(desk.gateway, orderOf(), { key: erased })
+    await bench.endRetention(erased)
+    await runOnce(reaper(bench.store, { tombstoneHours: 1 }))
+    expect(await ask((await bench.recordOf(erased)).id)).toMatchObject({ refused: 'nothing_to_ask' })
+    expect(await ask('idem_00000000000000000000000000')).toMatchObject({ refused: 'not_found' })
+  })
+
+  it('is not for viewers', async () => {
+    const key = await desk.unknown()
+    expect(await desk.reconcileKey(VERA, { id: key.id })).toMatchObject({ refused: 'forbidden' })
+    expect(desk.gateway.lookUps).toHaveLength(0)
+  })
+
+  it('moves nothing where the entry can’t be written, and takes that for no charge that can’t be booked', async () => {
+    const key = await desk.unknown()
+    const before = await bench.recordOf(key.key)
+    await bench.rows(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no entry' USING ERRCODE = 'check_violation'; END $$`)
+    await bench.rows('CREATE TRIGGER a_refuse BEFORE INSERT ON audit_entries FOR EACH ROW EXECUTE FUNCTION refuse()')
+    try {
+      desk.gateway.nextLookUp(() => found('ch_unlogged'))
+      await expect(ask(key.id)).rejects.toThrow('no entry')
+    } finally {
+      await bench.rows('DROP TRIGGER a_refuse ON audit_entries')
+      await bench.rows('DROP FUNCTION refuse')
+    }
+    expect(await bench.recordOf(key.key)).toEqual(before)
+    expect(await bench.rows('SELECT 1 FROM discrepancies WHERE record_id = $1', [key.id])).toEqual([])
+  })
+})
