@@ -49,7 +49,7 @@ export function ConfirmDialog({ open, onOpenChange, title, about, verb, children
       about={about}
       buttons={
         <>
-          <Button autoFocus onClick={() => close(false)}>
+          <Button autoFocus data-autofocus onClick={() => close(false)}>
             Cancel
           </Button>
           <Button kind="primary" disabled={doing} onClick={confirm}>

@@ -4,7 +4,7 @@
 import clsx from 'clsx'
 import { X } from 'lucide-react'
 import { Dialog as Radix } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button } from './button'
 
 interface DialogProps {
@@ -24,6 +24,7 @@ interface DialogProps {
 }
 
 export function Dialog({ open, onOpenChange, title, about, wide, held, children, note, buttons }: DialogProps) {
+  const opener = useOpener(open)
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
@@ -32,6 +33,16 @@ export function Dialog({ open, onOpenChange, title, about, wide, held, children,
           {...(about ? {} : { 'aria-describedby': undefined })}
           onEscapeKeyDown={(event) => held && event.preventDefault()}
           onInteractOutside={(event) => held && event.preventDefault()}
+          // Whoever was opened from a menu has to say again where the focus belongs: the menu took it while it closed.
+          onOpenAutoFocus={(event) => {
+            const wanted = (event.target as HTMLElement).querySelector<HTMLElement>('[data-autofocus]')
+            if (wanted) event.preventDefault()
+            wanted?.focus()
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault()
+            opener?.focus()
+          }}
           className={clsx(
             'fixed inset-x-0 top-[max(16px,8vh)] z-50 mx-auto flex max-h-[min(84vh,calc(100dvh-32px))] flex-col',
             'w-[calc(100vw-32px)] overflow-hidden rounded-3 border border-line-strong bg-raised shadow-3',
@@ -62,4 +73,21 @@ export function Dialog({ open, onOpenChange, title, about, wide, held, children,
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+/** What had the focus when the dialog opened, which gets it back. An item of a menu is gone by then: its button is not. */
+function useOpener(open: boolean): HTMLElement | null {
+  const [opener, setOpener] = useState<HTMLElement | null>(null)
+  const [before, setBefore] = useState(false)
+  if (open !== before) {
+    setBefore(open)
+    if (open) setOpener(focused())
+  }
+  return opener
+}
+
+function focused(): HTMLElement | null {
+  const menu = document.activeElement?.closest('[role="menu"]')
+  const element = menu ? document.querySelector(`[aria-controls="${menu.id}"]`) : document.activeElement
+  return element instanceof HTMLElement ? element : null
 }

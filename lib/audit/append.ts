@@ -1,9 +1,8 @@
 // Writing down who did what. An entry commits with the change that it tells of: as a further part of the change's own
-// statement, or in its transaction. Numbers, times and hashes are the database's business: see the trigger audit_chain.
+// statement. Numbers, times and hashes are the database's business: see the trigger audit_chain.
 //
 // An entry is the last thing that a transaction writes: it locks the end of the chain until the commit.
 import sql, { type Sql } from 'sql-template-tag'
-import type { Prisma } from '../db/prisma'
 import type { Store } from '../db/store'
 import type { Actor } from '../operators/actor'
 
@@ -33,23 +32,15 @@ const values = (
   ${entry.actor.id}, ${entry.actor.name}, ${entry.action}, ${entry.target}, ${entry.outcome ?? 'done'},
   ${entry.reason ?? null}, ${before}, ${after}, ${entry.requestId}`
 
-/** A part of the statement that changes something: written for each row of `from`, which is how it knows of a change. */
+/**
+ * A part of the statement that changes something: written for each row of `from`, which is how it knows of a change. Of
+ * the parts that write and that nothing else reads, PostgreSQL runs the last one first: so this comes before the others.
+ */
 export const audited = (entry: NewEntry, from: Sql, after?: Sql, before?: Sql): Sql => sql`audited AS (
   INSERT INTO audit_entries ${COLUMNS} SELECT ${values(entry, after, before)} FROM ${from}
 )`
 
-const insert = (entry: NewEntry): Sql => sql`INSERT INTO audit_entries ${COLUMNS} VALUES (${values(entry)})`
-
 /** For what changes nothing of ours by itself. */
 export async function appendAudit(store: Pick<Store, 'query'>, entry: NewEntry): Promise<void> {
-  await store.query(insert(entry))
-}
-
-/** In the transaction of the change. */
-export async function appendAuditIn(
-  tx: Pick<Prisma.TransactionClient, '$executeRawUnsafe'>,
-  entry: NewEntry,
-): Promise<void> {
-  const { text, values } = insert(entry)
-  await tx.$executeRawUnsafe(text, ...values)
+  await store.query(sql`INSERT INTO audit_entries ${COLUMNS} VALUES (${values(entry)})`)
 }

@@ -12,6 +12,11 @@ const STATEMENT_TIMEOUT_MS = 8000
 const CONNECT_TIMEOUT_MS = 3000
 /** Deadlock victims run again this often; then it is not bad luck. */
 const MAX_RUNS = 3
+/**
+ * Some hundred are ever in use, and a node meets those of its requests first. A list has thousands of shapes, one for
+ * each choice of filters: a connection never forgets what it has prepared, so beyond this they are run unprepared.
+ */
+const MAX_PREPARED = 900
 
 export interface Store {
   readonly pool: pg.Pool
@@ -24,9 +29,9 @@ export interface Store {
 
 const names = new Map<string, string>()
 // A statement's text names it: equal text is prepared once a connection and planned once, whoever wrote it.
-function nameOf(text: string): string {
+function nameOf(text: string): string | undefined {
   let name = names.get(text)
-  if (!name) {
+  if (!name && names.size < MAX_PREPARED) {
     name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
     names.set(text, name)
   }

@@ -91,7 +91,7 @@ async function isAborted(store: Store, id: string, p: Progress): Promise<boolean
   const [row] = await store.query<{ abort_requested: boolean }>(sql`
     UPDATE runs SET done = ${p.done}::int, total = ${p.total}::int, counts = ${JSON.stringify(p.counts)}::jsonb,
       sample = ${p.sample}::text[], heartbeat_at = clock_timestamp()
-    WHERE id = ${id} RETURNING abort_requested`)
+    WHERE id = ${id} AND state = 'running' RETURNING abort_requested`)
   return row?.abort_requested ?? true
 }
 
@@ -101,18 +101,20 @@ async function finish(store: Store, run: Run, state: RunState, p: Progress, erro
       counts = ${JSON.stringify(p.counts)}::jsonb, sample = ${p.sample}::text[], error = ${error},
       groups = ${p.groups.length > 0 ? JSON.stringify(p.groups) : null}::jsonb,
       finished_at = clock_timestamp(), heartbeat_at = clock_timestamp()
-    WHERE id = ${run.id} RETURNING ${RUN_COLUMNS}`)
-  return row ?? run
+    WHERE id = ${run.id} AND state = 'running' RETURNING ${RUN_COLUMNS}`)
+  // Given up for dead meanwhile: that stands, and is what everybody was told.
+  return row ?? (await findRun(store, run.id)) ?? run
 }
 
-/** The run, when there was one to stop: it ends after the batch that it is in. */
+/** The run, when there was one to stop: it ends after the batch that it is in. `effects` come with the first to ask. */
 export async function abortRun(store: Pick<Store, 'query'>, id: string, effects: Effects = []): Promise<Run | null> {
   const [row] = await store.query<Run>(sql`
     WITH moved AS (
-      UPDATE runs SET abort_requested = true WHERE id = ${id} AND state = 'running' RETURNING *
+      UPDATE runs SET abort_requested = true WHERE id = ${id} AND state = 'running' AND NOT abort_requested RETURNING *
     )${withEffects(effects)}
     SELECT ${RUN_COLUMNS} FROM moved`)
-  return row ?? null
+  const run = row ?? (await findRun(store, id))
+  return run?.state === 'running' ? run : null
 }
 
 export async function findRun(store: Pick<Store, 'query'>, id: string): Promise<Run | null> {

@@ -2,8 +2,6 @@
 // its role.
 import sql from 'sql-template-tag'
 import { audited } from '../audit/append'
-import type { KeyFilter } from '../console/keys-filter'
-import type { OperatorRecord } from '../console/record-view'
 import type { Store } from '../db/store'
 import type { Boundary } from '../idempotency/boundary'
 import { refuse } from '../operators/refusal'
@@ -23,12 +21,16 @@ export interface NewRun {
 }
 
 /** All that match now, or those that are named. */
-export type NewBulk = { action: 'reconcile'; reason: string } & ({ filter: KeyFilter } | { ids: string[] })
+export type NewBulk<Filter extends object> = { action: 'reconcile'; reason: string } & (
+  | { filter: Filter }
+  | { ids: string[] }
+)
 
-export interface MaintenanceUseCases {
-  expireKey: UseCase<ExpireKey, OperatorRecord>
+/** `Shown` is a record as whoever asks is shown it; `Filter`, how they say which ones they mean. */
+export interface MaintenanceUseCases<Shown extends object, Filter extends object> {
+  expireKey: UseCase<ExpireKey, Shown>
   runDaemon: Record<DaemonKind, UseCase<NewRun, Run>>
-  runBulk: UseCase<NewBulk, Run>
+  runBulk: UseCase<NewBulk<Filter>, Run>
   listRuns: UseCase<
     { filter: RunFilter; limit: number; after: RunCursor | null },
     { items: Run[]; next: RunCursor | null }
@@ -41,15 +43,18 @@ export interface MaintenanceUseCases {
   abortRun: UseCase<{ id: string; reason?: string }, Run>
 }
 
-export interface Maintenance {
+export interface Maintenance<Shown extends object, Filter extends object> {
   store: Store
   observe?: Boundary['observe']
   runner: Runner
-  findRecord(id: string): Promise<OperatorRecord | null>
-  selectKeyIds(filter: KeyFilter, limit: number): Promise<string[]>
+  findRecord(id: string): Promise<Shown | null>
+  selectKeyIds(filter: Filter, limit: number): Promise<string[]>
 }
 
-export function maintenanceUseCases(maintenance: Maintenance, guard: Guard): MaintenanceUseCases {
+export function maintenanceUseCases<Shown extends object, Filter extends object>(
+  maintenance: Maintenance<Shown, Filter>,
+  guard: Guard,
+): MaintenanceUseCases<Shown, Filter> {
   const { store, observe, runner, findRecord, selectKeyIds } = maintenance
 
   const runDaemon = (kind: DaemonKind): UseCase<NewRun, Run> =>
@@ -67,7 +72,10 @@ export function maintenanceUseCases(maintenance: Maintenance, guard: Guard): Mai
       async (call, asked) =>
         (await expireKey({ store, observe }, call, asked)) ?? (await findRecord(asked.id)) ?? refuse('not_found'),
     ),
-    runDaemon: Object.fromEntries(DAEMONS.map((kind) => [kind, runDaemon(kind)])) as MaintenanceUseCases['runDaemon'],
+    runDaemon: Object.fromEntries(DAEMONS.map((kind) => [kind, runDaemon(kind)])) as Record<
+      DaemonKind,
+      UseCase<NewRun, Run>
+    >,
     runBulk: guard({ action: 'key.bulk', role: 'operator' }, async (call, asked) => {
       // One more than may be: then it is known that there are too many.
       const ids = 'ids' in asked ? asked.ids : await selectKeyIds(asked.filter, MAX_KEYS + 1)

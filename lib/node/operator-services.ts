@@ -3,10 +3,10 @@ import { type AuditUseCases, auditUseCases } from '../audit/use-cases'
 import { servedPort } from '../config'
 import { type AccessViews, accessViews } from '../console/access-use-cases'
 import { type KeyUseCases, keyUseCases } from '../console/key-use-cases'
-import { selectKeyIds } from '../console/keys-filter'
+import { type KeyFilter, selectKeyIds } from '../console/keys-filter'
 import { type KeysPageUseCases, keysPageUseCases } from '../console/keys-page-use-cases'
 import { type OverviewUseCases, overviewUseCases } from '../console/overview-use-cases'
-import { findOperatorRecord } from '../console/record-view'
+import { findOperatorRecord, type OperatorRecord } from '../console/record-view'
 import { type RunUseCases, runUseCases } from '../console/run-use-cases'
 import { countUnknown } from '../console/unknown-count'
 import { type ConsoleUseCases, consoleUseCases } from '../console/use-cases'
@@ -34,8 +34,8 @@ export interface OperatorServices
     AuditUseCases,
     ConsoleUseCases,
     KeysPageUseCases,
-    ReconciliationUseCases,
-    MaintenanceUseCases,
+    ReconciliationUseCases<OperatorRecord>,
+    MaintenanceUseCases<OperatorRecord, KeyFilter>,
     TrafficUseCases,
     OverviewUseCases,
     AccessViews,
@@ -93,7 +93,7 @@ function openOperatorServices(): OperatorServices {
         observe: node.boundary.observe,
         runner: node.runner,
         findRecord,
-        selectKeyIds: (filter, limit) => selectKeyIds(store, filter, limit),
+        selectKeyIds: (filter: KeyFilter, limit) => selectKeyIds(store, filter, limit),
       },
       guard,
     ),

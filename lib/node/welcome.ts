@@ -3,20 +3,19 @@ import type { Config } from '../config'
 import type { FirstSecrets } from './bootstrap'
 
 export function welcome(url: string, secrets: FirstSecrets, settings: Pick<Config, 'demoApiKey'>): string {
-  const apiKey = secrets.apiKey ?? settings.demoApiKey
   const lines = [`\n  Onceover is ready at ${url}\n`]
   if (secrets.apiKey) lines.push(`  API key of tenant demo   ${secrets.apiKey}   (shown once)`)
   if (secrets.admin)
     lines.push(`  First admin              ${secrets.admin.email} / ${secrets.admin.password}   (shown once)`)
   lines.push(
     '',
-    apiKey
+    secrets.apiKey
       ? '  Send an order; send it again, and the first answer comes back byte for byte:'
-      : '  Send an order with the API key that was printed at the first start, as ONCEOVER_API_KEY:',
+      : `  Send an order with ${settings.demoApiKey ? 'your DEMO_API_KEY' : 'the API key that was printed at the first start'}, as ONCEOVER_API_KEY:`,
     '',
-    curlLine(url, apiKey ?? '$ONCEOVER_API_KEY'),
+    curlLine(url, secrets.apiKey ?? '$ONCEOVER_API_KEY'),
     '',
-    `  API reference: ${url}/docs\n`,
+    `  Console: ${url}   API reference: ${url}/docs\n`,
   )
   return `${lines.join('\n')}\n`
 }

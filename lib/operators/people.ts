@@ -88,10 +88,10 @@ export async function createOperator(
     WITH made AS (
       INSERT INTO operators (id, name, email, email_verified, role) VALUES (${id}, ${name}, ${email}, true, ${role})
       ON CONFLICT DO NOTHING RETURNING id
-    ), account AS (
+    ), ${audited(entry, sql`made`)}, account AS (
       INSERT INTO operator_accounts (id, operator_id, account_id, provider_id, password)
       SELECT ${call.newId('acc')}, id, id, 'credential', ${hash} FROM made
-    ), ${audited(entry, sql`made`)}
+    )
     SELECT id FROM made`)
   if (made) return { id, name, email, role, password: generated }
   // Made by this very call before its node died: the password died with it.

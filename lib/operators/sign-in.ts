@@ -105,11 +105,11 @@ async function admit(store: Store, { token, actor, email, requestId, passwordSin
         expires_at = clock_timestamp() + ${SESSION_MS}::float8 * interval '1 ms'
       FROM person WHERE s.token = ${token} AND s.operator_id = person.id
       RETURNING person.id, person.name, person.role, person.email
-    ), forgotten AS (
+    ), ${audited(entry, sql`admitted`)}, forgotten AS (
       DELETE FROM operator_sessions WHERE id IN (
         SELECT id FROM operator_sessions WHERE expires_at <= clock_timestamp() AND token <> ${token}
         ORDER BY expires_at LIMIT ${FORGOTTEN_AT_ONCE}::int FOR UPDATE SKIP LOCKED)
-    ), ${triesForgotten(email, sql`admitted`)}, ${audited(entry, sql`admitted`)}
+    ), ${triesForgotten(email, sql`admitted`)}
     SELECT * FROM admitted`)
   return operator ?? null
 }

@@ -51,10 +51,11 @@ export async function reconcileKey(
   const reconciled = await reconcile(r, id, `operator:${call.actor.id}`, auditedReconcile(entry))
   if (!reconciled) return refuse('nothing_to_ask')
   const { verdict, settled, ref, shown } = reconciled
-  const after = (await currentOf(store, id)) ?? { ...before, state: reconciled.state }
-  if (!settled) await appendAudit(store, { ...entry, before, after: { ...after, verdict } })
+  const now = (await currentOf(store, id)) ?? { ...before, state: reconciled.state }
+  // It moved nothing: where somebody else did meanwhile, the entry of that move is theirs.
+  if (!settled) await appendAudit(store, { ...entry, before: now, after: { ...now, verdict } })
   const object: ProviderObject | null = shown ? JSON.parse(JSON.stringify(shown)) : null
-  return { verdict, state: after.state, ref, object, evidence: await evidenceOf(store, id) }
+  return { verdict, state: now.state, ref, object, evidence: await evidenceOf(store, id) }
 }
 
 /** The same for one key of a bulk run: what it moves is in the log under who asked for the run. */

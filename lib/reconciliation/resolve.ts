@@ -89,7 +89,7 @@ export function incompletenessOf({ verdict, providerRef }: Resolution): Refused 
   return null
 }
 
-export const changedSince = ({ state, version }: Current): Refused =>
+const changedSince = ({ state, version }: Current): Refused =>
   refuse('changed_since_loaded', { current: { state, version } })
 
 interface Move {
@@ -145,7 +145,7 @@ export function executedBy(
   return { kind: verdict, ref: known }
 }
 
-/** First among the effects: of a statement's parts PostgreSQL runs the last one first, and the chain is locked last. */
+/** First among the effects: so it is written last. */
 function auditOf(call: Call, { id, verdict, reason, version }: Decision, ref: string | null): Sql {
   const before = { state: 'unknown', version }
   const after = sql`jsonb_build_object('state', m.state, 'version', m.version, 'verdict', ${verdict}::text,

@@ -1,5 +1,4 @@
 // What people do about outcomes that nobody could find out, each behind the check of its role.
-import type { OperatorRecord } from '../console/record-view'
 import { refuse } from '../operators/refusal'
 import type { Guard, UseCase } from '../operators/use-case'
 import type { Reconciliation } from './reconcile'
@@ -7,17 +6,18 @@ import { type ReconciledKey, reconcileKey } from './reconcile-key'
 import { type Decision, type Resolution, resolve } from './resolve'
 import { previewResolution, type ResolutionPreview } from './resolve-preview'
 
-export interface ReconciliationUseCases {
+/** `Shown` is the record as whoever asks is shown it. */
+export interface ReconciliationUseCases<Shown extends object> {
   reconcileKey: UseCase<{ id: string; reason?: string }, ReconciledKey>
-  resolveKey: UseCase<Decision, OperatorRecord>
+  resolveKey: UseCase<Decision, Shown>
   previewResolution: UseCase<Resolution & { id: string }, ResolutionPreview>
 }
 
-export function reconciliationUseCases(
+export function reconciliationUseCases<Shown extends object>(
   reconciliation: Reconciliation,
   guard: Guard,
-  findRecord: (id: string) => Promise<OperatorRecord | null>,
-): ReconciliationUseCases {
+  findRecord: (id: string) => Promise<Shown | null>,
+): ReconciliationUseCases<Shown> {
   return {
     reconcileKey: guard({ action: 'key.reconcile', role: 'operator', target: ({ id }) => id }, (call, asked) =>
       reconcileKey(reconciliation, call, asked),

@@ -33,8 +33,10 @@ export async function createApiKey(
   const id = call.newId('key')
   const secret = newSecret('oo_live')
   const entry = { ...call, action: 'api_key.create', target: id, reason, after: { tenantId, name } }
+  // The key's reference to its tenant is checked when all else is done: not to wait for the tenant with the audit log
+  // in hand, while whoever changes the tenant waits for the log, the tenant is held from the start.
   const [row] = await store.query<{ tenant: boolean; made: boolean }>(sql`
-    WITH tenant AS (SELECT id FROM tenants WHERE id = ${tenantId}), made AS (
+    WITH tenant AS (SELECT id FROM tenants WHERE id = ${tenantId} FOR KEY SHARE), made AS (
       INSERT INTO api_keys (id, tenant_id, name, hash) SELECT ${id}, tenant.id, ${name}, ${hashSecret(secret)}::bytea
       FROM tenant ON CONFLICT (id) DO NOTHING RETURNING id
     ), ${audited(entry, sql`made`)}

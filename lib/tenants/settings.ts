@@ -3,7 +3,7 @@
 // log with it. Nodes read a tenant again within the authenticator's few seconds: nothing has to be restarted.
 import sql, { join, type Sql } from 'sql-template-tag'
 import { audited } from '../audit/append'
-import { isIntegrityViolation } from '../db/sqlstate'
+import { violatedConstraint } from '../db/sqlstate'
 import type { Store } from '../db/store'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
@@ -17,6 +17,7 @@ export interface TenantChange {
   reason?: string
 }
 
+const NAME_IS_UNIQUE = 'tenants_name_key'
 const NAME_TAKEN = { detail: 'Another tenant has this name.' }
 
 export async function createTenant(
@@ -49,8 +50,7 @@ export async function updateTenant(
     const [row] = await store.query<TenantRow>(updateStatement(call, change))
     return row ? toTenant(row) : refuse('not_found')
   } catch (error) {
-    // Of all that the table refuses, only a name that is taken gets past validation.
-    if (isIntegrityViolation(error)) return refuse('already_exists', NAME_TAKEN)
+    if (violatedConstraint(error) === NAME_IS_UNIQUE) return refuse('already_exists', NAME_TAKEN)
     throw error
   }
 }

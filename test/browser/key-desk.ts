@@ -77,3 +77,4 @@ export async function sit(browser: Browser, url: string, person: Person, visit: 
 }
 
 export const dialogOf = (page: Page) => page.getByRole('dialog')
+export const timeline = (page: Page) => page.getByRole('list', { name: 'Timeline' })

@@ -17,6 +17,7 @@ import {
   placeUnknown,
   recordOf,
   sit,
+  timeline,
 } from './key-desk'
 
 let site: Site
@@ -97,7 +98,7 @@ describe('Ask the provider', () => {
     await page.getByRole('button', { name: 'Ask the provider' }).click()
     await expect(page.getByText('The provider has it')).toBeVisible()
     await expect(page.getByText('The key is completed now.')).toBeVisible()
-    await expect(page.getByText('Mara Lindqvist asked the provider: charged')).toBeVisible()
+    await expect(timeline(page).getByText('Mara Lindqvist asked the provider: charged')).toBeVisible()
     await expect(page.getByRole('status').filter({ hasText: 'Changed since you opened it' })).toBeVisible()
     await expect(page.getByRole('region', { name: 'Evidence' })).toContainText('0 of 9 fields differ')
     expect((await recordOf(site.databaseUrl, made.key)).state).toBe('completed')
@@ -110,7 +111,7 @@ describe('Ask the provider', () => {
     await page.getByRole('button', { name: 'Ask the provider' }).click()
     await expect(page.getByText('The provider could not be reached.')).toBeVisible()
     await expect(page.getByRole('list', { name: 'Look-ups: 1 of 12' })).toBeVisible()
-    await expect(page.getByText('Look-up 1 by Mara Lindqvist: unreachable')).toBeVisible()
+    await expect(timeline(page).getByText('Look-up 1 by Mara Lindqvist: unreachable')).toBeVisible()
   })
 
   test('of a known key reports, fetches its amount, and changes nothing', async () => {
@@ -139,7 +140,7 @@ describe('Expire…', () => {
     await dialogOf(page).getByRole('button', { name: 'Expire', exact: true }).click()
     await expect(dialogOf(page)).toBeHidden()
     await expect(page.getByText('It has expired since.')).toBeVisible()
-    await expect(page.getByText('Expired by Mara Lindqvist')).toBeVisible()
+    await expect(timeline(page).getByText('Expired by Mara Lindqvist')).toBeVisible()
     const retry = await site.client.order(made.key, made.body)
     expect(retry.status).toBe(410)
     expect(await shownBody(page)).toEqual(retry.json())
@@ -172,7 +173,7 @@ describe('unmasking', () => {
     await dialogOf(page).getByRole('button', { name: 'Unmask' }).click()
     await expect(page.getByRole('row', { name: /Payment method/ })).toContainText('pm_ok')
     await expect(nextAnswer(page)).toContainText('leave at the door')
-    await expect(page.getByText('Mara Lindqvist unmasked the request').first()).toBeVisible()
+    await expect(timeline(page).getByText('Mara Lindqvist unmasked the request')).toBeVisible()
     await page.getByRole('button', { name: 'Copied' }).waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Copy as curl' }).click()
     await expect.poll(clipboard).toContain(JSON.stringify(made.body))
@@ -241,12 +242,12 @@ test('misuse, replays and a second attempt are part of the story', async () => {
     .poll(
       async () => {
         await page.goto(`/keys/${made.id}`)
-        return page.getByRole('list', { name: 'Timeline' }).innerText()
+        return timeline(page).innerText()
       },
       { timeout: 20_000 },
     )
     .toMatch(/Replayed once/)
-  const list = page.getByRole('list', { name: 'Timeline' })
+  const list = timeline(page)
   await expect(list).toContainText('Not executed, client got 503')
   await expect(list).toContainText('Claimed again')
   await expect(list).toContainText('422. $.currency differs.')
@@ -302,7 +303,7 @@ test.each([
   await seat.context.close()
 })
 
-test('while the database is gone the page stays, and what was typed with it', async () => {
+test('while the database is gone the page stays, and what was typed with it', { timeout: 120_000 }, async () => {
   const [postgres, databaseUrl] = await startMigratedPostgres()
   const node = await startNode({ databaseUrl, env: { ...SECRETS, ...SHORT_TIMES } })
   try {
@@ -315,9 +316,7 @@ test('while the database is gone the page stays, and what was typed with it', as
     await dialogOf(seat.page).getByLabel('Reason').fill('Typed before it went away.')
     await postgres.stop({ mode: 'immediate' })
     await dialogOf(seat.page).getByRole('button', { name: 'Resolve', exact: true }).click()
-    await expect(dialogOf(seat.page).getByRole('alert')).toContainText(
-      'The database can’t be reached. Nothing was changed.',
-    )
+    await expect(dialogOf(seat.page).getByRole('alert')).toContainText('The database can’t be reached.')
     await expect(dialogOf(seat.page).getByLabel('Reason')).toHaveValue('Typed before it went away.')
     await seat.page.keyboard.press('Escape')
     await seat.page.getByRole('button', { name: 'Ask the provider' }).click()

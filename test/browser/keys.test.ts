@@ -42,6 +42,8 @@ async function open(path: string, context = admin): Promise<Page> {
   const page = await context.newPage()
   pages.push({ page, heard: complaints(page) })
   await page.goto(path)
+  // Next's own sign of life: its scripts have run.
+  await page.locator('next-route-announcer').waitFor({ state: 'attached' })
   return page
 }
 afterEach(async () => {
@@ -173,9 +175,11 @@ describe('with keys', () => {
     await expect(options.first()).toHaveText(/^tenant:/)
     await page.keyboard.press('Tab')
     await expect(searchOf(page)).toHaveValue('tenant:')
-    await page.keyboard.type('tenant 1')
+    await expect(options.first()).toContainText('with this filter')
     // A value with a space in it is quoted for them.
-    await search(page, '')
+    await page.keyboard.press('Tab')
+    await expect(searchOf(page)).toHaveValue(/^tenant:"tenant \d+" $/)
+    await searchOf(page).fill('')
     await page.keyboard.type('state:u')
     await page.keyboard.press('ArrowDown')
     await expect(searchOf(page)).toHaveAttribute('aria-activedescendant', /.+/)
@@ -236,7 +240,6 @@ describe('with keys', () => {
     await searchOf(page).press('Escape')
     await page.keyboard.press('j')
     await page.keyboard.press('k')
-    await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/keys/${second}`)
   })
@@ -322,6 +325,25 @@ describe('with keys', () => {
     await expect(panel.getByText('The provider was asked about 2 keys')).toBeVisible()
     await panel.getByRole('link', { name: 'Close' }).click()
     await expect(panel).toHaveCount(0)
+  })
+
+  test('a run that goes on can be stopped, and what it has done stays done', async () => {
+    const page = await open('/keys?state=completed')
+    await page.getByLabel('Select all on this page').click()
+    await page.getByRole('button', { name: /^Select all .* that match$/ }).click()
+    await page.getByRole('button', { name: 'Ask the provider' }).click()
+    const dialog = page.getByRole('dialog', { name: /^Ask the provider about [\d,]+ keys$/ })
+    await dialog.getByLabel('Reason').fill('To be stopped.')
+    await dialog.getByRole('button', { name: 'Ask the provider' }).click()
+    const panel = page.getByRole('region', { name: 'Bulk run' })
+    await panel.getByRole('button', { name: 'Stop' }).click()
+    await expect(panel.getByText(/^Stopped after/)).toBeVisible(LIVE)
+    const [run] = await runSql<{ state: string; done: number; total: number }>(
+      site.databaseUrl,
+      `SELECT state, done, total FROM runs WHERE reason = 'To be stopped.'`,
+    )
+    expect(run!.state).toBe('aborted')
+    expect(run!.done).toBeLessThan(run!.total)
   })
 
   test('a viewer sees everything, and is told why they can’t act', async () => {

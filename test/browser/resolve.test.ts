@@ -16,6 +16,7 @@ import {
   placeUnknown,
   recordOf,
   sit,
+  timeline,
 } from './key-desk'
 
 const REASON = 'Provider support confirmed it, ticket 48213.'
@@ -71,7 +72,7 @@ describe('each verdict', () => {
 
     await expect(dialogOf(page)).toBeHidden()
     await expect(page.getByText('Charged USD 25.00 once, and answered 201.')).toBeVisible()
-    await expect(page.getByText('Resolved as charged by Mara Lindqvist')).toBeVisible()
+    await expect(timeline(page).getByText('Resolved as charged by Mara Lindqvist')).toBeVisible()
     expect(await recordOf(site.databaseUrl, made.key)).toMatchObject({ state: 'completed', response_status: 201 })
     expect(await auditOf(site.databaseUrl, made.id)).toEqual([
       { actor_id: mara.id, action: 'key.resolve', outcome: 'done', reason: REASON },

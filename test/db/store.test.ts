@@ -186,6 +186,13 @@ describe('a statement', () => {
     expect(prepared).toHaveLength(1)
   })
 
+  it('of more shapes than anybody needs is run all the same, and not prepared', async () => {
+    for (let shape = 0; shape < 1100; shape++)
+      expect(await store.query(raw(`SELECT ${shape} AS shape`))).toEqual([{ shape }])
+    const [row] = await store.query<{ count: number }>(sql`SELECT count(*)::int AS count FROM pg_prepared_statements`)
+    expect(row!.count).toBeLessThanOrEqual(900)
+  })
+
   it('runs in UTC, whatever the database is set to', async () => {
     const name = new URL(database.url).pathname.slice(1)
     await store.query(raw(`ALTER DATABASE ${name} SET timezone TO 'Asia/Tokyo'`))

@@ -155,6 +155,8 @@ describe('stopping a run', () => {
     const [row] = await bench.rows<{ id: string }>('SELECT id FROM runs')
     expect(await desk.abortRun(VERA, row!)).toMatchObject({ refused: 'forbidden' })
     expect(await desk.abortRun(OLGA, { ...row!, reason: 'too long' })).toMatchObject({ state: 'running' })
+    // It is being stopped already: asking once more is answered alike, and changes nothing.
+    expect(await desk.abortRun(OLGA, { ...row!, reason: 'now' })).toMatchObject({ state: 'running' })
     between.open()
     expect(await asked).toMatchObject({ state: 'aborted', done: 2 })
     expect(await desk.abortRun(OLGA, row!)).toMatchObject({ refused: 'already_ended' })

@@ -59,6 +59,29 @@ describe('the right password', () => {
     expect(new Set(cookies).size).toBe(3)
     expect(await staff.sessionsOf(ada)).toHaveLength(3)
   })
+
+  it('waits for the audit log last: whoever tries the same address does not wait for the log', async () => {
+    const person = await staff.add()
+    const holder = await staff.transaction()
+    const rival = await staff.transaction()
+    try {
+      await holder.query('SELECT FROM audit_head FOR UPDATE')
+      const signing = staff.signIn(person)
+      await staff.untilBlocked(1)
+      const tries = rival.query(
+        "SELECT FROM sign_in_failures WHERE email_hash = sha256(convert_to($1, 'UTF8')) FOR UPDATE NOWAIT",
+        [person.email],
+      )
+      await expect(tries).rejects.toMatchObject({ code: '55P03' })
+      await holder.query('ROLLBACK')
+      done(await signing)
+    } finally {
+      for (const client of [holder, rival]) {
+        await client.query('ROLLBACK')
+        client.release()
+      }
+    }
+  })
 })
 
 describe('anything else', () => {

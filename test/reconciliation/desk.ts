@@ -1,7 +1,7 @@
 // An operator's desk: the use cases as a node puts them together, on a bench with a provider that says what the test
 // wants.
 import { expect } from 'vitest'
-import { selectKeyIds } from '../../lib/console/keys-filter'
+import { type KeyFilter, selectKeyIds } from '../../lib/console/keys-filter'
 import { findOperatorRecord } from '../../lib/console/record-view'
 import type { Boundary, BoundaryEvent } from '../../lib/idempotency/boundary'
 import type { AnyOperation } from '../../lib/idempotency/operation'
@@ -61,7 +61,7 @@ export function openDesk(bench: Bench, options: DeskOptions = {}) {
     observed,
     ...reconciliationUseCases(reconciliation, guard, findRecord),
     ...maintenanceUseCases(
-      { store, runner, findRecord, selectKeyIds: (filter, limit) => selectKeyIds(store, filter, limit) },
+      { store, runner, findRecord, selectKeyIds: (filter: KeyFilter, limit) => selectKeyIds(store, filter, limit) },
       guard,
     ),
 

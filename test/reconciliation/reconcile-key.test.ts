@@ -104,6 +104,12 @@ describe('asking about a key', () => {
     await desk.reconcileKey(OLGA, { id: key.id })
     look.open()
     expect(await asking).toMatchObject({ verdict: 'unreachable', state: 'completed', evidence: [{ ref: 'ch_fast' }] })
+    // One entry tells of the move: that of who made it.
+    const after = { state: 'completed', version: key.version + 1 }
+    expect(await desk.audit(key.id)).toMatchObject([
+      { before: { state: 'unknown', version: key.version }, after },
+      { before: after, after: { ...after, verdict: 'unreachable' } },
+    ])
   })
 
   it('has nothing to ask about a refused request, nor about one that is erased', async () => {

@@ -80,7 +80,10 @@ export async function violations(page: Page): Promise<string[]> {
 /** Everything that the browser complains about: scripts that throw, policies that are broken, answers that fail. */
 export function complaints(page: Page): string[] {
   const heard: string[] = []
-  page.on('console', (message) => message.type() === 'error' && heard.push(message.text()))
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && heard.push(`${message.text()} ${message.location().url}`),
+  )
   page.on('pageerror', (error) => heard.push(String(error)))
   return heard
 }

@@ -256,6 +256,26 @@ describe('an API key', () => {
     expect(await tenants.createApiKey(call(), { tenantId, name: 'x' })).toEqual({ refused: 'not_found' })
   })
 
+  it('holds its tenant before it waits for the audit log, so that it and a change of the tenant never wait for each other', async () => {
+    const { id: tenantId } = await newTenant()
+    const holder = await bench.transaction()
+    const rival = await bench.transaction()
+    try {
+      await holder.query('SELECT FROM audit_head FOR UPDATE')
+      const creating = tenants.createApiKey(call(), { tenantId, name: 'x' })
+      await bench.untilBlocked(1)
+      const changing = rival.query('SELECT FROM tenants WHERE id = $1 FOR UPDATE NOWAIT', [tenantId])
+      await expect(changing).rejects.toMatchObject({ code: '55P03' })
+      await holder.query('ROLLBACK')
+      made(await creating)
+    } finally {
+      for (const client of [holder, rival]) {
+        await client.query('ROLLBACK')
+        client.release()
+      }
+    }
+  })
+
   it('that the same call has made before its node died is not made again, and its secret is lost', async () => {
     const { id: tenantId } = await newTenant()
     const again: Call = { ...call(), newId: () => 'key_00000000000000000000000001' }
@@ -281,6 +301,8 @@ describe('the audit log', () => {
     const name = newName()
     try {
       await expect(unaudited.createTenant(call(), { name })).rejects.toThrow('no head')
+      const settings = { liveKeyCap: 1 }
+      await expect(unaudited.updateTenant(call(), { id: tenant.id, settings })).rejects.toThrow('no head')
       await expect(unaudited.createApiKey(call(), { tenantId: tenant.id, name: 'x' })).rejects.toThrow('no head')
       await expect(unaudited.revokeApiKey(call(), { tenantId: tenant.id, id: key.id })).rejects.toThrow('no head')
     } finally {

@@ -7,6 +7,7 @@ import Link from 'next/link'
 import { count, duration } from '../../_ui/words'
 import { ChartFrame, Headline } from './chart-frame'
 import { type ChartsData, DECISIONS, type Decision, keysOfStep, misuseOfStep, type Point } from './charts-data'
+import { DECISION_LOOKS } from './decision-looks'
 import { isFiltered, WINDOW_WORDS } from './window'
 
 const plot = <Name extends keyof typeof import('./plots')>(name: Name) =>
@@ -18,19 +19,6 @@ const MisusePlot = plot('MisusePlot')
 const RatioPlot = plot('RatioPlot')
 const LatePlot = plot('LatePlot')
 const UnknownPlot = plot('UnknownPlot')
-
-export const DECISION_LOOKS: Record<Decision, { word: string; swatch: string }> = {
-  created: { word: 'Created', swatch: 'bg-(--ch-created)' },
-  replay: { word: 'Replay', swatch: 'bg-(--ch-replay)' },
-  inProgress: { word: 'In progress', swatch: 'bg-(--ch-progress)' },
-  retry: {
-    word: 'Retry',
-    swatch:
-      'bg-[repeating-linear-gradient(135deg,var(--ch-retry)_0_2px,transparent_2px_4px)] border border-(--ch-retry)',
-  },
-  misuse: { word: 'Misuse', swatch: 'bg-(--ch-misuse)' },
-  unknown: { word: 'Unknown', swatch: 'bg-(--ch-unknown)' },
-}
 
 const seconds = (value: number | null): string => (value === null ? '–' : duration(value))
 const percent = (value: number | null): string => (value === null ? '–' : `${(value * 100).toFixed(1)} %`)

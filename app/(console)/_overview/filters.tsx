@@ -22,7 +22,7 @@ export function Filter({ name, chosen, choices }: FilterProps) {
     <Menu
       align="start"
       trigger={
-        <Button aria-label={`${name}: ${chosen}`}>
+        <Button>
           <span className="font-normal text-text-2">{name}</span>
           <span className="max-w-32 truncate">{chosen}</span>
           <ChevronDown size={14} aria-hidden />

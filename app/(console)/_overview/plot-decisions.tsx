@@ -4,8 +4,8 @@ import { useId } from 'react'
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
 import { count } from '../../_ui/words'
 import { countTicks, countWord } from './chart-scale'
-import { DECISION_LOOKS } from './charts'
 import { type ChartsData, DECISIONS, type Decision, keysOfStep, type Point } from './charts-data'
+import { DECISION_LOOKS } from './decision-looks'
 import { Bucket, GRID, gapOf, type PlotProps, Tip, TOOLTIP, useOpen, useTimeAxis, valueAxis } from './plot-parts'
 
 const FEW: readonly Decision[] = ['inProgress', 'retry', 'misuse', 'unknown']

@@ -27,7 +27,7 @@ const TIPS = {
 const widthOf = (perMinute: number): number => 1 + 1.25 * Math.log10(1 + perMinute)
 
 export function Arrow({ flow, layout, view, empty }: ArrowProps) {
-  const { path, tip } = layout.arrows[flow]
+  const { path, tip, label } = layout.arrows[flow]
   const { word, to } = FLOWS[flow]
   const perMinute = view.flows[flow]
   const idle = perMinute === 0
@@ -50,7 +50,12 @@ export function Arrow({ flow, layout, view, empty }: ArrowProps) {
   const href = view.flowLinks[flow]
   if (idle || !href) return <g>{drawing}</g>
   return (
-    <Link href={href} aria-label={`${word}, ${spokenRate(perMinute)}`} className="group/flow no-underline">
+    <Link
+      href={href}
+      // What is written is its name, unless there was no room for the verb.
+      aria-label={label.rateOnly && `${word}, ${spokenRate(perMinute)}`}
+      className="group/flow no-underline"
+    >
       {/* The strokes are thin: what can be clicked is not. */}
       <path d={path} fill="none" stroke="transparent" strokeWidth="16" />
       {drawing}

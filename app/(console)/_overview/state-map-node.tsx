@@ -44,7 +44,7 @@ export function Node({ state, layout, view, empty }: NodeProps) {
   const box = { ...layout.boxes[state], ...(loud && layout.grown[state] ? { h: layout.grown[state] } : {}) }
   const counted = stateCount(of)
   return (
-    <Link href={view.stateLinks[state]} aria-label={`${word} ${counted}`} className="group/node no-underline">
+    <Link href={view.stateLinks[state]} className="group/node no-underline">
       <rect
         x={box.x + (loud ? 1 : 0.5)}
         y={box.y + (loud ? 1 : 0.5)}

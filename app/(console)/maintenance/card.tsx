@@ -5,11 +5,10 @@ import { type ReactNode, useState, useTransition } from 'react'
 import type { DaemonKind } from '../../../lib/maintenance/daemon'
 import { Button } from '../../_ui/button'
 import { Failure } from '../../_ui/section'
-import { useToast } from '../../_ui/toast'
 import { dryRun } from './actions'
 import { DAEMON_WORDS } from './daemon-words'
-import { dryRunWords } from './finish-words'
 import { RunNow } from './run-now'
+import { awaitEnd } from './run-watch'
 
 interface CardProps {
   kind: DaemonKind
@@ -27,11 +26,14 @@ interface CardProps {
 export function Card({ kind, does, forbiddenBy, running, primary, bars, times, children }: CardProps) {
   const { name } = DAEMON_WORDS[kind]
   const router = useRouter()
-  const tell = useToast()
   const [counting, startCounting] = useTransition()
   const [failure, setFailure] = useState<string | null>(null)
   const [deciding, setDeciding] = useState(false)
-  const show = (id: string) => router.replace(`?${kind}=${id}`, { scroll: false })
+
+  function show(id: string) {
+    awaitEnd(id)
+    router.replace(`?${kind}=${id}`, { scroll: false })
+  }
 
   function count() {
     if (forbiddenBy || counting) return
@@ -39,7 +41,6 @@ export function Card({ kind, does, forbiddenBy, running, primary, bars, times, c
     startCounting(async () => {
       const result = await dryRun(kind)
       if (!result.ok) return setFailure(result.message)
-      if (result.value.state === 'succeeded') tell('Dry run finished.', dryRunWords(result.value))
       show(result.value.id)
     })
   }

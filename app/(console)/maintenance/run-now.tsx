@@ -8,11 +8,9 @@ import { Dialog } from '../../_ui/dialog'
 import { TextArea } from '../../_ui/field'
 import { Failure } from '../../_ui/section'
 import { Age } from '../../_ui/time'
-import { useToast } from '../../_ui/toast'
 import { count } from '../../_ui/words'
 import { type Begun, preview, runNow, watchRun } from './actions'
 import { countWord, DAEMON_WORDS } from './daemon-words'
-import { endWords } from './finish-words'
 
 const WATCH_MS = 1000
 const LONGEST_REASON = 2000
@@ -29,7 +27,6 @@ export function RunNow({ kind, open, onOpenChange, onBegun }: RunNowProps) {
   const [reason, setReason] = useState('')
   const [failure, setFailure] = useState<string | null>(null)
   const [beginning, begin] = useTransition()
-  const tell = useToast()
   const counted = useCount(kind, open)
 
   function run() {
@@ -37,7 +34,6 @@ export function RunNow({ kind, open, onOpenChange, onBegun }: RunNowProps) {
     begin(async () => {
       const result = await runNow({ kind, reason: reason.trim() })
       if (!result.ok) return setFailure(result.issues?.reason ? `Reason: ${result.issues.reason}.` : result.message)
-      if (result.value.state === 'succeeded') tell(`${words.name} finished.`, endWords(result.value))
       setReason('')
       onOpenChange(false)
       onBegun(result.value.id)
@@ -53,7 +49,7 @@ export function RunNow({ kind, open, onOpenChange, onBegun }: RunNowProps) {
       note={beginning ? 'It begins.' : 'It can be stopped after each batch.'}
       buttons={
         <>
-          <Button autoFocus onClick={() => onOpenChange(false)}>
+          <Button autoFocus data-autofocus onClick={() => onOpenChange(false)}>
             Cancel
           </Button>
           <Button kind="primary" disabled={counted.state === 'counting' || beginning} onClick={run}>

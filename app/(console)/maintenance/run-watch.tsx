@@ -2,7 +2,7 @@
 // Watches a run that is under way: asks for the page again every second, and says so when it has ended well. What ended
 // badly is said in its place, and stays.
 import { useRouter } from 'next/navigation'
-import { useEffect, useRef, useTransition } from 'react'
+import { useEffect, useTransition } from 'react'
 import { useToast } from '../../_ui/toast'
 import type { Begun } from './actions'
 import { DAEMON_WORDS } from './daemon-words'
@@ -10,10 +10,16 @@ import { dryRunWords, endWords } from './finish-words'
 
 const EVERY_MS = 1000
 
-export function RunWatch({ run }: { run: Pick<Begun, 'id' | 'kind' | 'state' | 'done'> & { dryRun: boolean } }) {
+/** Whose end is still to be told: begun or seen running on this page. One may have ended before it is shown. */
+const awaited = new Set<string>()
+
+export const awaitEnd = (id: string): void => void awaited.add(id)
+
+type Watched = Pick<Begun, 'id' | 'kind' | 'state' | 'done'> & { dryRun: boolean }
+
+export function RunWatch({ run }: { run: Watched }) {
   const router = useRouter()
   const tell = useToast()
-  const before = useRef(run.state)
   const [looking, look] = useTransition()
 
   useEffect(() => {
@@ -23,9 +29,8 @@ export function RunWatch({ run }: { run: Pick<Begun, 'id' | 'kind' | 'state' | '
   }, [run, looking, router])
 
   useEffect(() => {
-    const wasRunning = before.current === 'running'
-    before.current = run.state
-    if (!wasRunning || run.state !== 'succeeded') return
+    if (run.state === 'running') return awaitEnd(run.id)
+    if (!awaited.delete(run.id) || run.state !== 'succeeded') return
     if (run.dryRun) tell('Dry run finished.', dryRunWords(run))
     else tell(`${DAEMON_WORDS[run.kind].name} finished.`, endWords(run))
   }, [run, tell])

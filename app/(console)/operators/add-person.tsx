@@ -16,32 +16,12 @@ const NOBODY: { name: string; email: string; role: Role } = { name: '', email: '
 export function AddPerson({ forbiddenBy }: { forbiddenBy: string | null }) {
   const router = useRouter()
   const [open, setOpen] = useState(false)
-  const [person, setPerson] = useState(NOBODY)
-  const [errors, setErrors] = useState<Record<string, string>>({})
-  const [failure, setFailure] = useState<string | null>(null)
   const [added, setAdded] = useState<CreatedOperator | null>(null)
-  const [adding, add] = useTransition()
 
-  function submit(event: React.FormEvent) {
-    event.preventDefault()
-    const wrong: Record<string, string> = {}
-    if (!person.name.trim()) wrong.name = 'A person needs a name.'
-    if (!/^\S+@\S+\.\S+$/.test(person.email.trim())) wrong.email = 'That is no e-mail address.'
-    setErrors(wrong)
-    setFailure(null)
-    if (Object.keys(wrong).length > 0) return
-    add(async () => {
-      const made = await addOperator({ ...person, name: person.name.trim(), email: person.email.trim() })
-      if (made.ok) {
-        setPerson(NOBODY)
-        setOpen(false)
-        setAdded(made.value)
-        return router.refresh()
-      }
-      if (made.code === 'already_exists') return setErrors({ email: made.message })
-      setErrors(made.issues ?? {})
-      setFailure(made.issues ? null : made.message)
-    })
+  function done(person: CreatedOperator) {
+    setOpen(false)
+    setAdded(person)
+    router.refresh()
   }
 
   return (
@@ -54,44 +34,7 @@ export function AddPerson({ forbiddenBy }: { forbiddenBy: string | null }) {
       >
         Add person
       </Button>
-      <Dialog
-        open={open}
-        onOpenChange={setOpen}
-        title="Add person"
-        about="A password is made up and shown once. Hand it over by a way that only they can read."
-        buttons={
-          <>
-            <Button onClick={() => setOpen(false)}>Cancel</Button>
-            <Button kind="primary" type="submit" form="add-person" disabled={adding}>
-              Add
-            </Button>
-          </>
-        }
-      >
-        <form id="add-person" onSubmit={submit} noValidate className="grid gap-4 px-5 py-4">
-          <TextField
-            label="Name"
-            value={person.name}
-            maxLength={100}
-            autoFocus
-            autoComplete="off"
-            error={errors.name}
-            onChange={({ target }) => setPerson({ ...person, name: target.value })}
-          />
-          <TextField
-            label="E-mail"
-            type="email"
-            value={person.email}
-            maxLength={254}
-            autoComplete="off"
-            error={errors.email}
-            hint="What they sign in with."
-            onChange={({ target }) => setPerson({ ...person, email: target.value })}
-          />
-          <RoleChoice value={person.role} onChange={(role) => setPerson({ ...person, role })} />
-          {failure && <Failure>Nobody was added. {failure}</Failure>}
-        </form>
-      </Dialog>
+      <PersonForm open={open} onOpenChange={setOpen} onAdded={done} />
       {added?.password && (
         <SecretDialog
           title={`${added.name} can sign in`}
@@ -103,4 +46,72 @@ export function AddPerson({ forbiddenBy }: { forbiddenBy: string | null }) {
       )}
     </>
   )
+}
+
+interface PersonFormProps {
+  open: boolean
+  onOpenChange(open: boolean): void
+  onAdded(person: CreatedOperator): void
+}
+
+function PersonForm({ open, onOpenChange, onAdded }: PersonFormProps) {
+  const [person, setPerson] = useState(NOBODY)
+  const [errors, setErrors] = useState<Record<string, string>>({})
+  const [failure, setFailure] = useState<string | null>(null)
+  const [adding, add] = useTransition()
+
+  function submit(event: React.FormEvent) {
+    event.preventDefault()
+    const wrong = wrongIn(person)
+    setErrors(wrong)
+    setFailure(null)
+    if (Object.keys(wrong).length > 0) return
+    add(async () => {
+      const made = await addOperator({ ...person, name: person.name.trim(), email: person.email.trim() })
+      if (made.ok) {
+        setPerson(NOBODY)
+        return onAdded(made.value)
+      }
+      const issues = made.code === 'already_exists' ? { email: made.message } : made.issues
+      setErrors(issues ?? {})
+      setFailure(issues ? null : made.message)
+    })
+  }
+
+  const field = (name: 'name' | 'email') => ({
+    value: person[name],
+    error: errors[name],
+    autoComplete: 'off',
+    onChange: ({ target }: React.ChangeEvent<HTMLInputElement>) => setPerson({ ...person, [name]: target.value }),
+  })
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Add person"
+      about="A password is made up and shown once. Hand it over by a way that only they can read."
+      buttons={
+        <>
+          <Button onClick={() => onOpenChange(false)}>Cancel</Button>
+          <Button kind="primary" type="submit" form="add-person" disabled={adding}>
+            Add
+          </Button>
+        </>
+      }
+    >
+      <form id="add-person" onSubmit={submit} noValidate className="grid gap-4 px-5 py-4">
+        <TextField label="Name" autoFocus maxLength={100} {...field('name')} />
+        <TextField label="E-mail" type="email" maxLength={254} hint="What they sign in with." {...field('email')} />
+        <RoleChoice value={person.role} onChange={(role) => setPerson({ ...person, role })} />
+        {failure && <Failure>Nobody was added. {failure}</Failure>}
+      </form>
+    </Dialog>
+  )
+}
+
+function wrongIn({ name, email }: typeof NOBODY): Record<string, string> {
+  const wrong: Record<string, string> = {}
+  if (!name.trim()) wrong.name = 'A person needs a name.'
+  if (!/^\S+@\S+\.\S+$/.test(email.trim())) wrong.email = 'That is no e-mail address.'
+  return wrong
 }

@@ -22,10 +22,47 @@ const NOTHING: { name: string; role: Role; expires: string } = { name: '', role:
 export function NewToken({ forbiddenBy }: { forbiddenBy: string | null }) {
   const router = useRouter()
   const [open, setOpen] = useState(false)
+  const [created, setCreated] = useState<CreatedToken | null>(null)
+
+  function done(token: CreatedToken) {
+    setOpen(false)
+    setCreated(token)
+    router.refresh()
+  }
+
+  return (
+    <>
+      <Button
+        aria-disabled={forbiddenBy ? true : undefined}
+        aria-describedby={forbiddenBy ?? undefined}
+        onClick={() => !forbiddenBy && setOpen(true)}
+      >
+        New token
+      </Button>
+      <TokenForm open={open} onOpenChange={setOpen} onCreated={done} />
+      {created && (
+        <SecretDialog
+          title="Token created"
+          about={`${created.name}, with the role ${created.role}. Send it as Authorization: Bearer.`}
+          label="Token"
+          secret={created.secret}
+          onClose={() => setCreated(null)}
+        />
+      )}
+    </>
+  )
+}
+
+interface TokenFormProps {
+  open: boolean
+  onOpenChange(open: boolean): void
+  onCreated(token: CreatedToken): void
+}
+
+function TokenForm({ open, onOpenChange, onCreated }: TokenFormProps) {
   const [token, setToken] = useState(NOTHING)
   const [error, setError] = useState<string | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
-  const [created, setCreated] = useState<CreatedToken | null>(null)
   const [making, make] = useTransition()
 
   function submit(event: React.FormEvent) {
@@ -39,70 +76,50 @@ export function NewToken({ forbiddenBy }: { forbiddenBy: string | null }) {
       const made = await createToken({ name: name.trim(), role, expiresInDays })
       if (!made.ok) return made.issues?.name ? setError(made.issues.name) : setFailure(made.message)
       setToken(NOTHING)
-      setOpen(false)
-      setCreated(made.value)
-      router.refresh()
+      onCreated(made.value)
     })
   }
 
   return (
-    <>
-      <Button
-        aria-disabled={forbiddenBy ? true : undefined}
-        aria-describedby={forbiddenBy ?? undefined}
-        onClick={() => !forbiddenBy && setOpen(true)}
-      >
-        New token
-      </Button>
-      <Dialog
-        open={open}
-        onOpenChange={setOpen}
-        title="New token"
-        about="For a script: it does what its role may, under its own name."
-        buttons={
-          <>
-            <Button onClick={() => setOpen(false)}>Cancel</Button>
-            <Button kind="primary" type="submit" form="new-token" disabled={making}>
-              Create
-            </Button>
-          </>
-        }
-      >
-        <form id="new-token" onSubmit={submit} noValidate className="grid gap-4 px-5 py-4">
-          <TextField
-            label="Name"
-            value={token.name}
-            maxLength={100}
-            autoFocus
-            autoComplete="off"
-            error={error}
-            hint="What uses it, such as nightly report."
-            onChange={({ target }) => setToken({ ...token, name: target.value })}
-          />
-          <RoleChoice value={token.role} onChange={(role) => setToken({ ...token, role })} />
-          <SelectField
-            label="Expires"
-            value={token.expires}
-            onChange={({ target }) => setToken({ ...token, expires: target.value })}
-          >
-            {EXPIRIES.map(({ value, label }) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </SelectField>
-          {failure && <Failure>No token was created. {failure}</Failure>}
-        </form>
-      </Dialog>
-      {created && (
-        <SecretDialog
-          title="Token created"
-          about={`${created.name}, with the role ${created.role}. Send it as Authorization: Bearer.`}
-          label="Token"
-          secret={created.secret}
-          onClose={() => setCreated(null)}
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="New token"
+      about="For a script: it does what its role may, under its own name."
+      buttons={
+        <>
+          <Button onClick={() => onOpenChange(false)}>Cancel</Button>
+          <Button kind="primary" type="submit" form="new-token" disabled={making}>
+            Create
+          </Button>
+        </>
+      }
+    >
+      <form id="new-token" onSubmit={submit} noValidate className="grid gap-4 px-5 py-4">
+        <TextField
+          label="Name"
+          value={token.name}
+          maxLength={100}
+          autoFocus
+          autoComplete="off"
+          error={error}
+          hint="What uses it, such as nightly report."
+          onChange={({ target }) => setToken({ ...token, name: target.value })}
         />
-      )}
-    </>
+        <RoleChoice value={token.role} onChange={(role) => setToken({ ...token, role })} />
+        <SelectField
+          label="Expires"
+          value={token.expires}
+          onChange={({ target }) => setToken({ ...token, expires: target.value })}
+        >
+          {EXPIRIES.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+        {failure && <Failure>No token was created. {failure}</Failure>}
+      </form>
+    </Dialog>
   )
 }

@@ -48,52 +48,68 @@ export function PeopleTable({ people, me, forbiddenBy }: PeopleTableProps) {
         </thead>
         <tbody className="max-wide:block">
           {people.map((person) => (
-            <tr
+            <Row
               key={person.id}
-              className="max-wide:relative max-wide:grid max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-x-3 max-wide:border-b max-wide:border-line max-wide:py-2 max-wide:pr-11"
-            >
-              <Td className={`${cell} [overflow-wrap:anywhere]`}>
-                <span className="font-medium">{person.name}</span>
-                {person.id === me && <span className="text-text-2"> (you)</span>}
-                {person.disabled && (
-                  <span className="ml-3 inline-flex items-center gap-1.5 text-text-2">
-                    <Ban size={14} aria-hidden />
-                    disabled
-                  </span>
-                )}
-              </Td>
-              {admin && (
-                <Td className={`${cell} [overflow-wrap:anywhere] text-text-2 max-wide:order-2 max-wide:col-span-2`}>
-                  {person.email}
-                </Td>
-              )}
-              <Td className={`${cell} max-wide:order-1`}>{person.role}</Td>
-              {admin && (
-                <Td className={`${cell} text-text-2 max-wide:order-3`}>
-                  {person.lastSignInAt && <span className="wide:hidden">signed in </span>}
-                  {person.lastSignInAt ? <Age since={person.lastSignInAt} ago /> : 'never'}
-                  {!person.lastSignInAt && <span className="wide:hidden"> signed in yet</span>}
-                </Td>
-              )}
-              {admin && (
-                <Td number className={`${cell} text-text-2 max-wide:hidden`}>
-                  {count(person.sessionCount ?? 0)}
-                </Td>
-              )}
-              <Td number className={`${cell} text-text-2 max-wide:hidden`}>
-                <Instant at={person.createdAt} seconds={false} />
-              </Td>
-              {admin && (
-                <Td className={`${cell} w-[46px] py-0.5! text-right max-wide:absolute max-wide:top-2 max-wide:right-0`}>
-                  <Actions person={person} onChoose={(what) => setDeed({ what, person })} />
-                </Td>
-              )}
-            </tr>
+              person={person}
+              self={person.id === me}
+              admin={admin}
+              onChoose={(what) => setDeed({ what, person })}
+            />
           ))}
         </tbody>
       </Table>
       <DeedDialogs deed={deed} me={me} onClose={() => setDeed(null)} />
     </>
+  )
+}
+
+interface RowProps {
+  person: ListedPerson
+  self: boolean
+  admin: boolean
+  onChoose(what: Deed['what']): void
+}
+
+function Row({ person, self, admin, onChoose }: RowProps) {
+  return (
+    <tr className="max-wide:relative max-wide:grid max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-x-3 max-wide:border-b max-wide:border-line max-wide:py-2 max-wide:pr-11">
+      <Td className={`${cell} [overflow-wrap:anywhere]`}>
+        <span className="font-medium">{person.name}</span>
+        {self && <span className="text-text-2"> (you)</span>}
+        {person.disabled && (
+          <span className="ml-3 inline-flex items-center gap-1.5 text-text-2">
+            <Ban size={14} aria-hidden />
+            disabled
+          </span>
+        )}
+      </Td>
+      {admin && (
+        <Td className={`${cell} [overflow-wrap:anywhere] text-text-2 max-wide:order-2 max-wide:col-span-2`}>
+          {person.email}
+        </Td>
+      )}
+      <Td className={`${cell} max-wide:order-1`}>{person.role}</Td>
+      {admin && (
+        <Td className={`${cell} text-text-2 max-wide:order-3`}>
+          {person.lastSignInAt && <span className="wide:hidden">signed in </span>}
+          {person.lastSignInAt ? <Age since={person.lastSignInAt} ago /> : 'never'}
+          {!person.lastSignInAt && <span className="wide:hidden"> signed in yet</span>}
+        </Td>
+      )}
+      {admin && (
+        <Td number className={`${cell} text-text-2 max-wide:hidden`}>
+          {count(person.sessionCount ?? 0)}
+        </Td>
+      )}
+      <Td number className={`${cell} text-text-2 max-wide:hidden`}>
+        <Instant at={person.createdAt} seconds={false} />
+      </Td>
+      {admin && (
+        <Td className={`${cell} w-[46px] py-0.5! text-right max-wide:absolute max-wide:top-2 max-wide:right-0`}>
+          <Actions person={person} onChoose={onChoose} />
+        </Td>
+      )}
+    </tr>
   )
 }
 

@@ -6,7 +6,7 @@ import type { Role } from '../../../lib/operators/role'
 import { ConfirmDialog } from '../../_ui/confirm-dialog'
 import { SecretDialog } from '../../_ui/secret-dialog'
 import { useToast } from '../../_ui/toast'
-import { plural } from '../../_ui/words'
+import { count } from '../../_ui/words'
 import { endSessions, renewPassword, updateOperator } from './actions'
 import type { ListedPerson } from './people-table'
 import { RoleChoice } from './role-choice'
@@ -110,7 +110,8 @@ function wordsOf(
   person: ListedPerson,
   self: boolean,
 ): { title: string; verb: string; follows: ReactNode } {
-  const sessions = plural(person.sessionCount ?? 0, 'session')
+  const n = person.sessionCount ?? 0
+  const sessions = n === 1 ? 'their one session ends' : `their ${count(n)} sessions end`
   const you = self ? ' That is you: you will have to sign in again.' : ''
   switch (what) {
     case 'role':
@@ -123,13 +124,13 @@ function wordsOf(
       return {
         title: 'Set a new password',
         verb: 'Set password',
-        follows: `One is made up and shown once. Their old one stops working, and their ${sessions} end.${you}`,
+        follows: `One is made up and shown once. Their old one stops working, and ${sessions}.${you}`,
       }
     case 'sessions':
       return {
         title: 'End sessions',
         verb: 'End sessions',
-        follows: `Their ${sessions} end on every node at once. They may sign in again.${you}`,
+        follows: `On every node at once, ${sessions}. They may sign in again.${you}`,
       }
     case 'disabled':
       return person.disabled
@@ -137,7 +138,7 @@ function wordsOf(
         : {
             title: 'Disable person',
             verb: 'Disable',
-            follows: `They can’t sign in any more, and their ${sessions} end on every node at once. What they did stays in the audit log.${self ? ' That is you.' : ''}`,
+            follows: `They can’t sign in any more, and ${sessions} on every node at once. What they did stays in the audit log.${self ? ' That is you.' : ''}`,
           }
   }
 }

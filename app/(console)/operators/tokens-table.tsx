@@ -44,38 +44,7 @@ export function TokensTable({ tokens, forbiddenBy }: { tokens: readonly TokenVie
         </thead>
         <tbody className="max-wide:block">
           {sorted.map((token) => (
-            <tr
-              key={token.id}
-              className="max-wide:grid max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-x-3 max-wide:border-b max-wide:border-line max-wide:py-2"
-            >
-              <Td className={`${cell} font-medium [overflow-wrap:anywhere]`}>{token.name}</Td>
-              <Td className={`${cell} max-wide:text-right`}>{token.role}</Td>
-              <Td className={`${cell} text-text-2 max-wide:hidden`}>
-                {token.createdBy.name}, <Instant at={token.createdAt} seconds={false} />
-              </Td>
-              <Td className={`${cell} text-text-2`}>
-                <Expiry at={token.expiresAt} />
-              </Td>
-              <Td className={`${cell} text-text-2 max-wide:order-4 max-wide:self-center`}>
-                {token.lastUsedAt ? <Age since={token.lastUsedAt} ago /> : 'never used'}
-              </Td>
-              <Td className={`${cell} py-0.5! text-right max-wide:order-5 max-wide:col-span-2`}>
-                {token.revokedAt ? (
-                  <span className="text-text-2">
-                    revoked <Instant at={token.revokedAt} seconds={false} />
-                  </span>
-                ) : (
-                  <Button
-                    aria-label={`Revoke ${token.name}…`}
-                    aria-disabled={forbiddenBy ? true : undefined}
-                    aria-describedby={forbiddenBy ?? undefined}
-                    onClick={() => !forbiddenBy && setRevoking(token)}
-                  >
-                    Revoke…
-                  </Button>
-                )}
-              </Td>
-            </tr>
+            <Row key={token.id} token={token} forbiddenBy={forbiddenBy} onRevoke={() => setRevoking(token)} />
           ))}
         </tbody>
       </Table>
@@ -91,6 +60,46 @@ export function TokensTable({ tokens, forbiddenBy }: { tokens: readonly TokenVie
         <p>Whatever uses it gets 401 from now on, on every node. It can’t be undone.</p>
       </ConfirmDialog>
     </>
+  )
+}
+
+interface RowProps {
+  token: TokenView
+  forbiddenBy: string | null
+  onRevoke(): void
+}
+
+function Row({ token, forbiddenBy, onRevoke }: RowProps) {
+  return (
+    <tr className="max-wide:grid max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-x-3 max-wide:border-b max-wide:border-line max-wide:py-2">
+      <Td className={`${cell} font-medium [overflow-wrap:anywhere]`}>{token.name}</Td>
+      <Td className={`${cell} max-wide:text-right`}>{token.role}</Td>
+      <Td className={`${cell} text-text-2 max-wide:hidden`}>
+        {token.createdBy.name}, <Instant at={token.createdAt} seconds={false} />
+      </Td>
+      <Td className={`${cell} text-text-2`}>
+        <Expiry at={token.expiresAt} />
+      </Td>
+      <Td className={`${cell} text-text-2 max-wide:order-4 max-wide:self-center`}>
+        {token.lastUsedAt ? <Age since={token.lastUsedAt} ago /> : 'never used'}
+      </Td>
+      <Td className={`${cell} py-0.5! text-right max-wide:order-5 max-wide:col-span-2`}>
+        {token.revokedAt ? (
+          <span className="text-text-2">
+            revoked <Instant at={token.revokedAt} seconds={false} />
+          </span>
+        ) : (
+          <Button
+            aria-label={`Revoke ${token.name}…`}
+            aria-disabled={forbiddenBy ? true : undefined}
+            aria-describedby={forbiddenBy ?? undefined}
+            onClick={() => !forbiddenBy && onRevoke()}
+          >
+            Revoke…
+          </Button>
+        )}
+      </Td>
+    </tr>
   )
 }
 

@@ -6,12 +6,12 @@ import { Instant } from '../../console/keys-filter'
 import { MisuseRow } from '../../console/misuse'
 import { Stats } from '../../console/stats'
 import { WINDOWS } from '../../console/window'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { encodeCursor } from '../cursor'
 import { auditEntry, discrepancy, misuse, stats } from '../openapi-operator-examples'
 import { operatorCall } from '../operator-call'
 import { isStorable } from '../validate'
 import { reasonOf } from './key-actions'
-import { listOf, PageQuery, pageOf, withCursor } from './paging'
+import { cursorOf, listOf, PageQuery, pageOf, withCursor } from './paging'
 
 const tag = 'Operators: insight'
 /** A ULID, or the 32 hexadecimal digits that the database makes where it finds one by itself. */
@@ -21,14 +21,6 @@ const text = z.string().trim().min(1).max(255).refine(isStorable, 'has a NUL or 
 const tenant = text.optional().meta({ description: 'A tenant’s id or name' })
 const endpoint = text.optional().meta({ description: 'An endpoint, or a part of its name' })
 const recordId = text.optional().meta({ description: 'The id of a record' })
-
-const cursorOf = <Position extends z.ZodType>(position: Position) =>
-  z
-    .string()
-    .optional()
-    .transform((given) => (given === undefined ? null : decodeCursor(position, given)))
-    .refine((cursor) => cursor !== undefined, 'is not a cursor of this list')
-    .meta({ type: 'string', description: '`nextCursor` of the page before' })
 
 const limit = z.coerce.number().int().min(1).max(200).default(50)
 

@@ -59,7 +59,8 @@ export const showKey = operatorCall({
   summary: 'Read everything about a key',
   description:
     'The record and its timeline, the order and the ledger, what was learned of the outcome, and exactly what a client ' +
-    'that retries right now would get. How the client paid and what it wrote in its own words are masked.',
+    'that retries right now would get. How the client paid and what it wrote in its own words are masked in `request`, `order` and `refund`; an answer is ' +
+    'shown as it would be sent.',
   role: 'viewer',
   params: { id: RECORD },
   answer: { status: 200, description: 'The key.', schema: KeyDetail, example: keyDetail },

@@ -9,14 +9,18 @@ const Cursor = z.object({
   id: z.string().max(64).refine(isStorable),
 })
 
-export const PageQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(100).default(50),
-  cursor: z
+/** What we handed out, or what was never ours. */
+export const cursorOf = <Position extends z.ZodType>(position: Position, name = 'nextCursor') =>
+  z
     .string()
     .optional()
-    .transform((text) => (text === undefined ? null : decodeCursor(Cursor, text)))
+    .transform((text) => (text === undefined ? null : decodeCursor(position, text)))
     .refine((cursor) => cursor !== undefined, 'is not a cursor of this list')
-    .meta({ type: 'string', description: '`nextCursor` of the page before' }),
+    .meta({ type: 'string', description: `\`${name}\` of the page before` })
+
+export const PageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  cursor: cursorOf(Cursor),
 })
 
 export const pageOf = ({ limit, cursor }: z.infer<typeof PageQuery>): Page => ({ limit, after: cursor ?? null })

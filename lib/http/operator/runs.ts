@@ -3,10 +3,11 @@ import { z } from 'zod'
 import { KeyFilter } from '../../console/keys-filter'
 import type { DaemonKind } from '../../maintenance/daemon'
 import { RUN_KINDS, RUN_STATES } from '../../maintenance/runs'
-import { decodeCursor, encodeCursor } from '../cursor'
+import { encodeCursor } from '../cursor'
 import { operatorCall } from '../operator-call'
 import { isStorable } from '../validate'
 import { reasonOf } from './key-actions'
+import { cursorOf } from './paging'
 
 const RUN = /^run_[0-9a-z]{26}$/
 
@@ -147,15 +148,6 @@ const Cursor = z.object({
   id: z.string().max(64).refine(isStorable),
 })
 
-/** What we handed out, or what was never ours. */
-const cursorOf = <Schema extends z.ZodType>(schema: Schema, name: string) =>
-  z
-    .string()
-    .optional()
-    .transform((text) => (text === undefined ? null : decodeCursor(schema, text)))
-    .refine((cursor) => cursor !== undefined, 'is not a cursor of this list')
-    .meta({ type: 'string', description: `\`${name}\` of the page before` })
-
 export const listRuns = operatorCall({
   tag,
   method: 'GET',
@@ -172,7 +164,7 @@ export const listRuns = operatorCall({
       .optional()
       .transform((word) => (word === undefined ? undefined : word === 'true')),
     limit: z.coerce.number().int().min(1).max(200).default(50),
-    cursor: cursorOf(Cursor, 'nextCursor'),
+    cursor: cursorOf(Cursor),
   }),
   answer: {
     status: 200,

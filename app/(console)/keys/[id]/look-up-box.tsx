@@ -1,7 +1,14 @@
 // One look-up as a small box: what it said, as a sign and for readers as a word.
 import clsx from 'clsx'
 
-const SIGNS: Record<string, { sign: string; word: string; strong?: boolean }> = {
+interface Sign {
+  sign: string
+  word: string
+  /** It decided. */
+  strong?: boolean
+}
+
+const SIGNS: Record<string, Sign> = {
   unreachable: { sign: '×', word: 'unreachable' },
   pending: { sign: '…', word: 'not decided' },
   too_early: { sign: '∅', word: 'nothing yet' },
@@ -10,7 +17,7 @@ const SIGNS: Record<string, { sign: string; word: string; strong?: boolean }> = 
   succeeded: { sign: '✓', word: 'found', strong: true },
 }
 
-export const signOf = (verdict: string) => SIGNS[verdict] ?? { sign: '?', word: verdict }
+export const signOf = (verdict: string): Sign => SIGNS[verdict] ?? { sign: '?', word: verdict }
 
 export function LookUpBox({ verdict }: { verdict: string | null }) {
   const look = verdict === null ? null : signOf(verdict)

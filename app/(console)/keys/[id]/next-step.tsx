@@ -4,7 +4,8 @@ import type { ReactNode } from 'react'
 import type { KeyDetail } from '../../../../lib/console/key-detail'
 import type { Moment } from '../../../../lib/console/key-story'
 import { Age, Countdown, Instant } from '../../../_ui/time'
-import { duration, plural } from '../../../_ui/words'
+import { plural } from '../../../_ui/words'
+import { wholeDuration } from './_words/whole-duration'
 import { LookUpBox } from './look-up-box'
 
 interface NextStepProps {
@@ -92,7 +93,7 @@ function NextLookUp({ record, moments, maxLookUps, now }: NextStepProps) {
       {next && (
         <p className="mb-3">
           at <Instant at={next} />
-          {last?.what === 'looked_up' && `, ${duration(secondsOf(last.until, next))} after the last one`}
+          {last?.what === 'looked_up' && `, ${wholeDuration(secondsOf(last.until, next))} after the last one`}
         </p>
       )}
       <Boxes asked={asked} done={done} of={maxLookUps} next />

@@ -20,6 +20,7 @@ import { PageBody, PageHeader } from '../../_shell/header'
 import { Live } from '../../_shell/live'
 import { requireSession } from '../../_shell/session'
 import { DiscrepancyList } from '../../reconciliation/discrepancy-list'
+import { Lanes } from './_lanes/lanes'
 import { type Offers, offersOf } from './_words/offers'
 import { verdictOf } from './_words/verdict'
 import { wireOf } from './_words/wire'
@@ -30,7 +31,6 @@ import { Evidence } from './evidence'
 import { Facts } from './facts'
 import { filterOf } from './from-list'
 import { KeyProvider } from './key-context'
-import { Lanes } from './lanes'
 import { Neighbours } from './neighbours'
 import { NextStep } from './next-step'
 import { Retry } from './retry'
@@ -143,14 +143,14 @@ async function Story({ detail, now }: { detail: KeyDetail; now: string }) {
       <Head detail={detail} now={now} />
       <Facts detail={detail} />
       <div className="@container">
-        <div className="grid border-b border-line @min-[960px]:grid-cols-[264px_minmax(0,1fr)_312px]">
-          <div className="py-5 max-[1000px]:border-b max-[1000px]:border-line @min-[960px]:col-start-3 @min-[960px]:row-start-1 @min-[960px]:border-l @min-[960px]:border-line @min-[960px]:pl-6">
+        <div className="grid border-b border-line @min-[640px]:grid-cols-2 @min-[960px]:grid-cols-[264px_minmax(0,1fr)_312px]">
+          <div className="py-5 max-wide:border-b max-wide:border-line @min-[640px]:col-start-2 @min-[640px]:row-start-1 @min-[640px]:border-l @min-[640px]:border-line @min-[640px]:pl-6 @min-[960px]:col-start-3">
             <ActionButtons offers={offers} subject={subjectOf(detail, moments, seen, differenceWords(detail, seen))} />
           </div>
-          <div className="py-5 @min-[960px]:col-start-1 @min-[960px]:row-start-1 @min-[960px]:pr-6">
+          <div className="py-5 max-wide:border-b max-wide:border-line @min-[640px]:col-start-1 @min-[640px]:row-start-1 @min-[640px]:pr-6">
             <NextStep record={record} moments={moments} maxLookUps={services.rules.maxLookUps} now={now} />
           </div>
-          <div className="min-w-0 py-5 @min-[960px]:col-start-2 @min-[960px]:row-start-1 @min-[960px]:border-l @min-[960px]:border-line @min-[960px]:px-6">
+          <div className="min-w-0 py-5 @min-[640px]:col-span-2 @min-[640px]:border-t @min-[640px]:border-line @min-[960px]:col-span-1 @min-[960px]:col-start-2 @min-[960px]:row-start-1 @min-[960px]:border-t-0 @min-[960px]:border-l @min-[960px]:px-6">
             <Retry
               kind={nextReplay.kind}
               wire={status !== null && sent && body !== null ? wireOf({ status, headers: sent, body }) : null}

@@ -82,10 +82,9 @@ function Order({ id }: { id: string }) {
       href={hrefOf({ ...WHOLE_LIST, filter: { order: id } })}
       prefetch={false}
       title={id}
-      aria-label={`Keys of ${id}`}
-      className="font-mono text-12 text-text-2 no-underline hover:underline"
+      className="inline-flex max-w-[11ch] align-middle font-mono text-12 text-text-2 no-underline hover:underline"
     >
-      {id.slice(0, 4)}…{id.slice(-TAIL)}
+      <Shortened text={id} />
     </Link>
   )
 }

@@ -11,6 +11,9 @@ import { useList } from './list-state'
 import { READY_VIEWS } from './ready-views'
 import { exportHref, firstPage, hrefOf, isFirstPage, SORT_WORDS, type View } from './view'
 
+/** They are counted up to a thousand. */
+const newWords = (fresh: number): string => `${count(fresh)}${fresh >= 1000 ? '+' : ''} new`
+
 /** Rows that came in wait until somebody asks for them: what is read does not move. */
 export function NewKeys({ view }: { view: View }) {
   const { news, selection, clearSelection, go, refresh } = useList()
@@ -32,7 +35,7 @@ export function NewKeys({ view }: { view: View }) {
   return (
     <Button onClick={load} title={isHeld ? 'Clears the selection' : undefined}>
       {isHeld ? <Pause size={14} aria-hidden /> : <ListRestart size={14} aria-hidden />}
-      {count(news.fresh)} new
+      {newWords(news.fresh)}
     </Button>
   )
 }

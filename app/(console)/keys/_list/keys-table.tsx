@@ -12,7 +12,7 @@ import clsx from 'clsx'
 import { useMemo, useRef } from 'react'
 import type { KeyRow } from '../../../../lib/console/key-rows'
 import { CELLS } from './cells'
-import { ALWAYS, COLUMNS } from './column-names'
+import { ALWAYS, COLUMNS, type ColumnId } from './column-names'
 import { CELL_LOOKS, HEAD_LOOKS, Head } from './heads'
 import { useList } from './list-state'
 import { PageBox, RowBox } from './row-boxes'
@@ -22,7 +22,7 @@ import type { View } from './view'
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature })
 const helper = createColumnHelper<typeof features, KeyRow>()
-const columns = helper.columns(COLUMNS.map((id) => helper.display({ id, enableHiding: !ALWAYS.includes(id) })))
+const definitions = helper.columns(COLUMNS.map((id) => helper.display({ id, enableHiding: !ALWAYS.includes(id) })))
 
 interface KeysTableProps {
   view: View
@@ -38,7 +38,7 @@ export function KeysTable({ view, rows: loaded, since }: KeysTableProps) {
   const columnVisibility = useMemo(() => Object.fromEntries(hidden.map((id) => [id, false])), [hidden])
   const table = useTable({
     features,
-    columns,
+    columns: definitions,
     data: rows,
     getRowId: ({ id }) => id,
     state: { columnVisibility, rowSelection: selection },
@@ -47,7 +47,7 @@ export function KeysTable({ view, rows: loaded, since }: KeysTableProps) {
   const cursor = useRowKeys(body, select)
   const currencies = new Set(rows.flatMap(({ currency }) => currency ?? []))
   const oneCurrency = currencies.size === 1 ? [...currencies][0]! : null
-  const shown = table.getVisibleLeafColumns().map(({ id }) => id as (typeof COLUMNS)[number])
+  const shown = table.getVisibleLeafColumns().map(({ id }) => id as ColumnId)
 
   return (
     <div className="@container">
@@ -75,38 +75,57 @@ export function KeysTable({ view, rows: loaded, since }: KeysTableProps) {
             </tr>
           </thead>
           <tbody ref={body} className="max-wide:block">
-            {table.getRowModel().rows.map((row) => {
-              const selected = allMatching || row.getIsSelected()
-              return (
-                <tr
-                  key={row.id}
-                  data-row={row.id}
-                  data-selected={selected || undefined}
-                  className={clsx(
-                    'group/row scroll-mb-32 scroll-mt-9 border-b border-line wide:h-[34px]',
-                    'max-wide:grid max-wide:grid-cols-[24px_auto_auto_minmax(0,1fr)_auto] max-wide:items-baseline max-wide:gap-x-2 max-wide:px-(--gutter) max-wide:py-2.5',
-                    selected ? 'bg-selected' : 'hover:bg-hover',
-                  )}
-                >
-                  <td
-                    className={clsx(
-                      'pl-(--gutter) leading-none wide:pr-1 wide:align-middle max-wide:row-span-3 max-wide:self-start max-wide:p-0',
-                      cursor === row.id && 'shadow-[inset_2px_0_0_var(--ink)]',
-                    )}
-                  >
-                    <RowBox name={row.original.key} checked={selected} onToggle={row.getToggleSelectedHandler()} />
-                  </td>
-                  {shown.map((id) => (
-                    <td key={id} className={CELL_LOOKS[id]}>
-                      {CELLS[id]({ row: row.original, oneCurrency: oneCurrency !== null })}
-                    </td>
-                  ))}
-                </tr>
-              )
-            })}
+            {table.getRowModel().rows.map((row) => (
+              <KeyLine
+                key={row.id}
+                row={row.original}
+                columns={shown}
+                oneCurrency={oneCurrency !== null}
+                isSelected={allMatching || row.getIsSelected()}
+                isCursor={cursor === row.id}
+                onToggle={row.getToggleSelectedHandler()}
+              />
+            ))}
           </tbody>
         </table>
       </div>
     </div>
+  )
+}
+
+interface KeyLineProps {
+  row: KeyRow
+  columns: readonly ColumnId[]
+  oneCurrency: boolean
+  isSelected: boolean
+  isCursor: boolean
+  onToggle(event: unknown): void
+}
+
+function KeyLine({ row, columns, oneCurrency, isSelected, isCursor, onToggle }: KeyLineProps) {
+  return (
+    <tr
+      data-row={row.id}
+      data-selected={isSelected || undefined}
+      className={clsx(
+        'group/row scroll-mt-9 scroll-mb-32 border-b border-line wide:h-[34px]',
+        'max-wide:grid max-wide:grid-cols-[24px_auto_auto_minmax(0,1fr)_auto] max-wide:items-baseline max-wide:gap-x-2 max-wide:px-(--gutter) max-wide:py-2.5',
+        isSelected ? 'bg-selected' : 'hover:bg-hover',
+      )}
+    >
+      <td
+        className={clsx(
+          'pl-(--gutter) leading-none wide:pr-1 wide:align-middle max-wide:row-span-3 max-wide:self-start max-wide:p-0',
+          isCursor && 'shadow-[inset_2px_0_0_var(--ink)]',
+        )}
+      >
+        <RowBox name={row.key} checked={isSelected} onToggle={onToggle} />
+      </td>
+      {columns.map((id) => (
+        <td key={id} className={CELL_LOOKS[id]}>
+          {CELLS[id]({ row, oneCurrency })}
+        </td>
+      ))}
+    </tr>
   )
 }

@@ -1,19 +1,15 @@
 'use client'
 // What can be done with the rows that are selected. It docks below the table, and says that updates wait.
-import { Copy, Download, Ellipsis, Pause } from 'lucide-react'
+import { Pause } from 'lucide-react'
 import { Suspense, use, useState } from 'react'
 import { Button } from '../../../_ui/button'
-import { Menu, MenuItem, MenuLabel, MenuLine } from '../../../_ui/menu'
-import { useToast } from '../../../_ui/toast'
-import { count, plural } from '../../../_ui/words'
-import { pickIds } from './actions'
+import { MenuItem } from '../../../_ui/menu'
+import { count } from '../../../_ui/words'
 import { AskDialog } from './ask-dialog'
 import { useList } from './list-state'
 import { fitsInRun, type Matches } from './matches'
-import { exportHref, type View } from './view'
-
-/** As many as the address of an export takes. */
-const MOST_EXPORTED = 200
+import { TakeAway } from './take-away'
+import type { View } from './view'
 
 interface SelectionBarProps {
   view: View
@@ -42,43 +38,20 @@ export function SelectionBar({ view, ids, matches, forbidden }: SelectionBarProp
 const Counted = ({ matches, ...rest }: SelectionBarProps) => <Selected {...rest} matches={use(matches)} />
 
 function Selected({ view, ids, matches, forbidden }: Omit<SelectionBarProps, 'matches'> & { matches: Matches | null }) {
-  const { selection, allMatching, selectAllMatching, clearSelection, news } = useList()
+  const { selection, allMatching, selectAllMatching, news } = useList()
   const [asking, setAsking] = useState(false)
-  const [failure, setFailure] = useState<string | null>(null)
-  const tell = useToast()
   const picked = Object.keys(selection)
   const many = allMatching && matches ? matches.count : picked.length
   const keys = allMatching ? { filter: view.filter } : { ids: picked }
   const elsewhere = allMatching ? 0 : picked.filter((id) => !ids.includes(id)).length
-  const exportable = allMatching || picked.length <= MOST_EXPORTED
-
-  async function copy() {
-    const found = allMatching ? await pickIds(view.filter) : { ok: true as const, value: picked }
-    if (!found.ok) return setFailure(found.message)
-    const copied = await navigator.clipboard?.writeText(found.value.join('\n')).then(
-      () => true,
-      () => false,
-    )
-    // Browsers give the clipboard only to https and localhost.
-    setFailure(copied ? null : 'The browser does not give its clipboard to this page.')
-    if (copied) tell(`${plural(found.value.length, 'id')} copied.`)
-  }
-
-  const exports = (['csv', 'json'] as const).map((format) => (
-    <MenuItem key={format} asChild disabled={!exportable}>
-      <a href={exportHref(format, keys)} download>
-        {exportable ? format.toUpperCase() : `${format.toUpperCase()}: at most ${count(MOST_EXPORTED)} rows`}
-      </a>
-    </MenuItem>
-  ))
-
+  const others = !allMatching && matches ? matches : null
   return (
     <>
       <p className="font-semibold" role="status">
         {count(many)} selected
         {elsewhere > 0 && <span className="font-normal text-text-2">, {count(elsewhere)} on other pages</span>}
       </p>
-      {!allMatching && matches && <SelectAll matches={matches} onSelect={() => selectAllMatching(ids)} />}
+      {others && <SelectAll matches={others} onSelect={() => selectAllMatching(ids)} />}
       <span aria-hidden className="h-5 w-px bg-line-strong max-wide:hidden" />
       <div className="flex gap-2 max-wide:ml-auto">
         <Button
@@ -88,43 +61,11 @@ function Selected({ view, ids, matches, forbidden }: Omit<SelectionBarProps, 'ma
         >
           Ask the provider
         </Button>
-        <Menu
-          align="start"
-          trigger={
-            <Button className="max-wide:hidden">
-              <Download size={14} aria-hidden />
-              Export
-            </Button>
-          }
-        >
-          {exports}
-        </Menu>
-        <Button className="max-wide:hidden" onClick={copy}>
-          <Copy size={14} aria-hidden />
-          Copy ids
-        </Button>
-        <Button kind="quiet" className="max-wide:hidden" onClick={clearSelection}>
-          Clear
-          <kbd aria-hidden className="rounded-1 border border-line-strong px-1 font-sans text-11 text-text-2">
-            Esc
-          </kbd>
-        </Button>
-        <Menu
-          trigger={
-            <Button size="icon" aria-label="More" className="wide:hidden">
-              <Ellipsis size={16} aria-hidden />
-            </Button>
-          }
-        >
-          {!allMatching && matches && fitsInRun(matches) && (
-            <MenuItem onSelect={() => selectAllMatching(ids)}>Select all {count(matches.count)} that match</MenuItem>
+        <TakeAway keys={keys}>
+          {others && fitsInRun(others) && (
+            <MenuItem onSelect={() => selectAllMatching(ids)}>Select all {count(others.count)} that match</MenuItem>
           )}
-          <MenuLabel>Export</MenuLabel>
-          {exports}
-          <MenuLine />
-          <MenuItem onSelect={copy}>Copy ids</MenuItem>
-          <MenuItem onSelect={clearSelection}>Clear</MenuItem>
-        </Menu>
+        </TakeAway>
       </div>
       <p className="ml-auto flex items-center gap-2 text-12 text-text-2 max-wide:hidden">
         <Pause size={14} aria-hidden />
@@ -133,11 +74,6 @@ function Selected({ view, ids, matches, forbidden }: Omit<SelectionBarProps, 'ma
       {forbidden && (
         <p id="selection-forbidden" className="basis-full text-12 text-text-2">
           {forbidden}
-        </p>
-      )}
-      {failure && (
-        <p role="alert" className="basis-full text-12 text-danger">
-          {failure}
         </p>
       )}
       <AskDialog open={asking} onOpenChange={setAsking} view={view} keys={keys} many={many} />

@@ -30,7 +30,6 @@ export function ApiKeys({ tenant, apiKeys, forbiddenBy }: ApiKeysProps) {
   const [making, setMaking] = useState(false)
   const [made, setMade] = useState<CreatedApiKey | null>(null)
   const [revoking, setRevoking] = useState<ApiKeyView | null>(null)
-  const off = { 'aria-disabled': forbiddenBy ? true : undefined, 'aria-describedby': forbiddenBy ?? undefined }
   // Those that work first.
   const sorted = [...apiKeys].sort((a, b) => Number(a.revokedAt !== null) - Number(b.revokedAt !== null))
 
@@ -47,7 +46,11 @@ export function ApiKeys({ tenant, apiKeys, forbiddenBy }: ApiKeysProps) {
       title="API keys"
       note="What a key’s secret is, nobody knows"
       aside={
-        <Button {...off} onClick={() => !forbiddenBy && setMaking(true)}>
+        <Button
+          aria-disabled={forbiddenBy ? true : undefined}
+          aria-describedby={forbiddenBy ?? undefined}
+          onClick={() => !forbiddenBy && setMaking(true)}
+        >
           New API key
         </Button>
       }
@@ -55,49 +58,7 @@ export function ApiKeys({ tenant, apiKeys, forbiddenBy }: ApiKeysProps) {
       {sorted.length === 0 ? (
         <Empty>It has no API key, so nobody can send its requests.</Empty>
       ) : (
-        <Table aria-label="API keys" className="max-wide:block">
-          <thead className="max-wide:sr-only">
-            <tr>
-              <Th>Name</Th>
-              <Th>Created</Th>
-              <Th>Last use</Th>
-              <Th>
-                <span className="sr-only">Action</span>
-              </Th>
-            </tr>
-          </thead>
-          <tbody className="max-wide:block">
-            {sorted.map((key) => (
-              <tr
-                key={key.id}
-                className="max-wide:grid max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:items-center max-wide:gap-x-3 max-wide:border-b max-wide:border-line max-wide:py-2"
-              >
-                <Td className={`${cell} [overflow-wrap:anywhere]`}>{key.name}</Td>
-                <Td className={`${cell} whitespace-nowrap text-text-2 max-wide:hidden`}>
-                  <Instant at={key.createdAt} seconds={false} />
-                </Td>
-                <Td className={`${cell} text-text-2 max-wide:order-3`}>
-                  {key.lastUsedAt ? <Age since={key.lastUsedAt} ago /> : 'never used'}
-                </Td>
-                <Td className={`${cell} py-0.5! text-right max-wide:order-2`}>
-                  {key.revokedAt ? (
-                    <span className="text-text-2">
-                      revoked <Instant at={key.revokedAt} seconds={false} />
-                    </span>
-                  ) : (
-                    <Button
-                      {...off}
-                      aria-label={`Revoke ${key.name}…`}
-                      onClick={() => !forbiddenBy && setRevoking(key)}
-                    >
-                      Revoke…
-                    </Button>
-                  )}
-                </Td>
-              </tr>
-            ))}
-          </tbody>
-        </Table>
+        <KeyTable apiKeys={sorted} forbiddenBy={forbiddenBy} onRevoke={setRevoking} />
       )}
       <NewKey
         tenant={tenant}
@@ -139,6 +100,61 @@ export function ApiKeys({ tenant, apiKeys, forbiddenBy }: ApiKeysProps) {
         </p>
       </ConfirmDialog>
     </Section>
+  )
+}
+
+interface KeyTableProps {
+  apiKeys: readonly ApiKeyView[]
+  forbiddenBy: string | null
+  onRevoke(key: ApiKeyView): void
+}
+
+function KeyTable({ apiKeys, forbiddenBy, onRevoke }: KeyTableProps) {
+  return (
+    <Table aria-label="API keys" className="max-wide:block">
+      <thead className="max-wide:sr-only">
+        <tr>
+          <Th>Name</Th>
+          <Th>Created</Th>
+          <Th>Last use</Th>
+          <Th>
+            <span className="sr-only">Action</span>
+          </Th>
+        </tr>
+      </thead>
+      <tbody className="max-wide:block">
+        {apiKeys.map((key) => (
+          <tr
+            key={key.id}
+            className="max-wide:grid max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:items-center max-wide:gap-x-3 max-wide:border-b max-wide:border-line max-wide:py-2"
+          >
+            <Td className={`${cell} [overflow-wrap:anywhere]`}>{key.name}</Td>
+            <Td className={`${cell} whitespace-nowrap text-text-2 max-wide:hidden`}>
+              <Instant at={key.createdAt} seconds={false} />
+            </Td>
+            <Td className={`${cell} text-text-2 max-wide:order-3`}>
+              {key.lastUsedAt ? <Age since={key.lastUsedAt} ago /> : 'never used'}
+            </Td>
+            <Td className={`${cell} py-0.5! text-right max-wide:order-2`}>
+              {key.revokedAt ? (
+                <span className="text-text-2">
+                  revoked <Instant at={key.revokedAt} seconds={false} />
+                </span>
+              ) : (
+                <Button
+                  aria-label={`Revoke ${key.name}…`}
+                  aria-disabled={forbiddenBy ? true : undefined}
+                  aria-describedby={forbiddenBy ?? undefined}
+                  onClick={() => !forbiddenBy && onRevoke(key)}
+                >
+                  Revoke…
+                </Button>
+              )}
+            </Td>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
   )
 }
 

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Button } from '../../../_ui/button'
 import { ConfirmDialog } from '../../../_ui/confirm-dialog'
 import { useToast } from '../../../_ui/toast'
-import { plural } from '../../../_ui/words'
+import { count } from '../../../_ui/words'
 import { updateTenant } from '../actions'
 
 interface DisableProps {
@@ -17,6 +17,8 @@ export function Disable({ tenant: { id, name, disabled, apiKeyCount }, forbidden
   const tell = useToast()
   const [open, setOpen] = useState(false)
   const verb = disabled ? 'Enable' : 'Disable'
+  const [oneDoes, manyDo] = disabled ? ['works', 'work'] : ['gets', 'get']
+  const keys = apiKeyCount === 1 ? `Its one API key ${oneDoes}` : `Its ${count(apiKeyCount)} API keys ${manyDo}`
 
   async function confirm(reason: string | undefined) {
     const done = await updateTenant(id, { disabled: !disabled, reason })
@@ -38,8 +40,8 @@ export function Disable({ tenant: { id, name, disabled, apiKeyCount }, forbidden
       <ConfirmDialog open={open} onOpenChange={setOpen} title={`${verb} ${name}`} verb={verb} onConfirm={confirm}>
         <p>
           {disabled
-            ? `Its ${plural(apiKeyCount, 'API key')} work again within seconds, on every node.`
-            : `Its ${plural(apiKeyCount, 'API key')} get 401 within seconds, on every node: no new request, no retry, no look-up. What is stored stays, and maintenance goes on.`}
+            ? `${keys} again within seconds, on every node.`
+            : `${keys} 401 within seconds, on every node: no new request, no retry, no look-up. What is stored stays, and maintenance goes on.`}
         </p>
       </ConfirmDialog>
     </>

@@ -2,9 +2,10 @@ import { Ban } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { notFound } from 'next/navigation'
-import { type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import { isId } from '../../../../lib/db/id'
 import { mayAct } from '../../../../lib/operators/role'
+import type { TenantDetail } from '../../../../lib/tenants/tenant'
 import { Section } from '../../../_ui/section'
 import { count } from '../../../_ui/words'
 import { answer } from '../../_shell/answer'
@@ -25,14 +26,6 @@ const WHY_NOT = 'why-not'
 export default async function TenantPage({ params }: { params: Promise<{ id: string }> }) {
   const { id } = await params
   if (!isId('ten', id)) notFound()
-  return (
-    <Suspense fallback={<PageHeader trail={<Trail above={ABOVE}>Tenant</Trail>} />}>
-      <Shown id={id} />
-    </Suspense>
-  )
-}
-
-async function Shown({ id }: { id: string }) {
   const who = await answer(async ({ call }) => call.actor)
   const seen = await answer(({ call, services }) => services.seeTenant(call, { id }))
   if (!seen.ok && seen.code === 'not_found') notFound()
@@ -70,26 +63,7 @@ async function Shown({ id }: { id: string }) {
             Disabled: all of its API keys get 401. What is stored stays, and maintenance goes on.
           </p>
         )}
-        <Facts>
-          <Fact label="Live keys">
-            <Link href={hrefOf('/keys', { tenant: tenant.name })}>{count(tenant.liveKeyCount)}</Link>
-            <Note strong={shareOf(tenant) >= NEAR_CAP}>of {count(tenant.liveKeyCap)}</Note>
-          </Fact>
-          <Fact label="New keys, last minute">
-            {count(tenant.newKeysLastMinute)}
-            <Note strong={tenant.newKeysLastMinute >= NEAR_CAP * tenant.newKeysPerMinute}>
-              of {count(tenant.newKeysPerMinute)}
-            </Note>
-          </Fact>
-          <Fact label="API keys">
-            <a href="#api-keys">{count(tenant.apiKeyCount)}</a>
-          </Fact>
-          <Fact label="Misuse">
-            <Link href={hrefOf('/misuse', { tenant: tenant.name })} className="text-13 font-normal">
-              Keys sent with other requests
-            </Link>
-          </Fact>
-        </Facts>
+        <Facts tenant={tenant} />
         <div className="grid gap-x-10 full:grid-cols-[360px_minmax(0,1fr)]">
           <Section title="Settings" note="In effect on every node within seconds">
             <Settings
@@ -112,9 +86,26 @@ async function Shown({ id }: { id: string }) {
   )
 }
 
-const Facts = ({ children }: { children: ReactNode }) => (
+const Facts = ({ tenant }: { tenant: TenantDetail & { newKeysLastMinute: number } }) => (
   <dl className="grid grid-cols-[repeat(auto-fit,minmax(130px,1fr))] gap-x-6 gap-y-3 border-b border-line py-4">
-    {children}
+    <Fact label="Live keys">
+      <Link href={hrefOf('/keys', { tenant: tenant.name })}>{count(tenant.liveKeyCount)}</Link>
+      <Note strong={shareOf(tenant) >= NEAR_CAP}>of {count(tenant.liveKeyCap)}</Note>
+    </Fact>
+    <Fact label="New keys, last minute">
+      {count(tenant.newKeysLastMinute)}
+      <Note strong={tenant.newKeysLastMinute >= NEAR_CAP * tenant.newKeysPerMinute}>
+        of {count(tenant.newKeysPerMinute)}
+      </Note>
+    </Fact>
+    <Fact label="API keys">
+      <a href="#api-keys">{count(tenant.apiKeyCount)}</a>
+    </Fact>
+    <Fact label="Misuse">
+      <Link href={hrefOf('/misuse', { tenant: tenant.name })} className="text-13 font-normal">
+        Keys sent with other requests
+      </Link>
+    </Fact>
   </dl>
 )
 

@@ -159,7 +159,21 @@ const ACTS: Record<string, [did: string, tried: string]> = {
   'key.expire': ['expired it', 'expire it'],
 }
 
-function actWords({ person, action, forbidden }: Moment & { what: 'act' }): string {
-  const [did, tried] = ACTS[action] ?? [`did ${action}`, `do ${action}`]
-  return forbidden ? `${person} tried to ${tried}, and may not` : `${person} ${did}`
+const actWords = (moment: Moment & { what: 'act' }): string => `${moment.person} ${didWords(moment)}`
+
+/** What a person did, in as few words as a drawing has room for. */
+export function didWords(moment: Moment): string {
+  switch (moment.what) {
+    case 'act': {
+      const [did, tried] = ACTS[moment.action] ?? [`did ${moment.action}`, `do ${moment.action}`]
+      return moment.forbidden ? `tried to ${tried}, and may not` : did
+    }
+    case 'settled':
+    case 'released':
+      return moment.source === 'operator' ? 'resolved it' : 'asked the provider'
+    case 'expired':
+      return 'expired it'
+    default:
+      return 'asked the provider'
+  }
 }

@@ -1,9 +1,10 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { notFound } from 'next/navigation'
-import { Suspense } from 'react'
 import { z } from 'zod'
 import { isId } from '../../../../../lib/db/id'
+import type { RunKey } from '../../../../../lib/maintenance/run-keys'
+import type { RunView } from '../../../../../lib/maintenance/run-view'
 import { isRefused } from '../../../../../lib/operators/refusal'
 import { mayAct } from '../../../../../lib/operators/role'
 import { Pages } from '../../../../_ui/pages'
@@ -35,15 +36,7 @@ interface Props {
 export default async function RunPage({ params, searchParams }: Props) {
   const { id } = await params
   if (!isId('run', id)) notFound()
-  const { after } = await queryOf({ after: z.coerce.number().int().min(0).max(1_000_000) }, searchParams)
-  return (
-    <Suspense fallback={<PageHeader title="Run" />}>
-      <Shown id={id} after={after ?? 0} />
-    </Suspense>
-  )
-}
-
-async function Shown({ id, after }: { id: string; after: number }) {
+  const { after = 0 } = await queryOf({ after: z.coerce.number().int().min(0).max(1_000_000) }, searchParams)
   const seen = await answer(async ({ call, services }) => {
     const [run, daemons, keys] = await Promise.all([
       services.seeRun(call, { id }),
@@ -67,7 +60,6 @@ async function Shown({ id, after }: { id: string; after: number }) {
     )
   const { run, keys, tombstoneHours, role } = seen.value
   const forbiddenBy = mayAct(role, 'operator') ? null : WHY_NOT
-  const path = `/maintenance/runs/${id}`
   return (
     <>
       <PageHeader
@@ -87,26 +79,40 @@ async function Shown({ id, after }: { id: string; after: number }) {
           </p>
         )}
         <RunPanel run={run} tombstoneHours={tombstoneHours} forbiddenBy={forbiddenBy} withKeys={false} />
-        <div id="keys" className="scroll-mt-4">
-          <Section title="Keys" note={keysNote(run.kind === 'bulk', keys.items.length, run.done)}>
-            {keys.items.length === 0 ? (
-              <Empty>{run.done === 0 ? 'It touched no key.' : 'No key of it was written down.'}</Empty>
-            ) : (
-              <KeysTable keys={keys.items} outcomes={run.kind === 'bulk'} dryRun={run.dryRun} />
-            )}
-            {run.kind === 'bulk' && (
-              <Pages
-                older={keys.next === null ? null : hrefOf(path, { after: String(keys.next) })}
-                newest={after > 0 ? path : null}
-                words={{ older: 'Next', newest: 'First' }}
-              >
-                {plural(run.total ?? keys.items.length, 'key')} in all, in the order in which they are asked about.
-              </Pages>
-            )}
-          </Section>
-        </div>
+        <Keys run={run} keys={keys} after={after} />
       </PageBody>
     </>
+  )
+}
+
+interface KeysProps {
+  run: RunView
+  keys: { items: RunKey[]; next: number | null }
+  after: number
+}
+
+function Keys({ run, keys: { items, next }, after }: KeysProps) {
+  const path = `/maintenance/runs/${run.id}`
+  const bulk = run.kind === 'bulk'
+  return (
+    <div id="keys" className="scroll-mt-4">
+      <Section title="Keys" note={keysNote(bulk, items.length, run.done)}>
+        {items.length === 0 ? (
+          <Empty>{run.done === 0 ? 'It touched no key.' : 'No key of it was written down.'}</Empty>
+        ) : (
+          <KeysTable keys={items} outcomes={bulk} dryRun={run.dryRun} />
+        )}
+        {bulk && (
+          <Pages
+            older={next === null ? null : hrefOf(path, { after: String(next) })}
+            newest={after > 0 ? path : null}
+            words={{ older: 'Next', newest: 'First' }}
+          >
+            {plural(run.total ?? items.length, 'key')} in all, in the order in which they are asked about.
+          </Pages>
+        )}
+      </Section>
+    </div>
   )
 }
 

@@ -1,0 +1,183 @@
+// The audit log, as somebody reads who did what, and checks that nobody rewrote it.
+import { type Browser, expect, type Locator, type Page } from '@playwright/test'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openBrowser, violations } from '../support/browser'
+import { ADMIN_TOKEN, send } from '../support/client'
+import { openSite, type Site } from '../support/site'
+import { runSql } from '../support/tenant'
+import { type Desk, type Hired, hire, sit } from './key-desk'
+import { tryAgain, withoutDatabase } from './outage'
+
+let site: Site
+let browser: Browser
+let vera: Hired
+let desk: Desk
+let page: Page
+
+beforeAll(async () => {
+  ;[site, browser] = await Promise.all([openSite(), openBrowser()])
+  vera = await hire(site.url, 'viewer', 'Vera Sol')
+  desk = await sit(browser, site.url, vera)
+  page = desk.page
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.close()
+})
+
+const entries = (on: Page = page): Locator => on.getByRole('table', { name: 'Audit log' }).getByRole('button')
+
+const admin = (method: string, path: string, body: unknown) =>
+  send(`${site.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body,
+  })
+
+/** A tenant with a history of so many changes. */
+async function changedTenant(changes: number): Promise<string> {
+  const { id } = (await admin('POST', '/api/admin/tenants', { name: `changed ${changes} times` })).json<{
+    id: string
+  }>()
+  for (let n = 1; n <= changes; n++)
+    await admin('PATCH', `/api/admin/tenants/${id}`, { newKeysPerMinute: n, reason: `Change ${n}.` })
+  return id
+}
+
+test('shows who did what, newest first, and opens to what changed and by which request', async () => {
+  const id = await changedTenant(2)
+  await page.goto('/audit')
+  await expect(page.getByRole('heading', { level: 1, name: 'Audit log' })).toBeVisible()
+  const newest = page.getByRole('table', { name: 'Audit log' }).locator('tbody').first()
+  await expect(newest).toContainText('tenant.update')
+  await expect(newest).toContainText('Change 2.')
+  await newest.getByRole('button').click()
+  await expect(newest).toContainText('newKeysPerMinute')
+  await expect(newest.locator('del')).toHaveText('before: 1')
+  await expect(newest.locator('ins')).toHaveText('after: 2')
+  await expect(newest).not.toContainText('liveKeyCap')
+  await expect(newest.getByText(/^req_/)).toBeVisible()
+  await newest.getByRole('link', { name: id }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'changed 2 times' })).toBeVisible()
+  await page.getByRole('link', { name: 'In the audit log' }).click()
+  await expect(entries()).toHaveCount(3)
+})
+
+describe('filters', () => {
+  test('live in the URL, and a link shows a colleague the same', async () => {
+    await page.goto('/audit')
+    await page.getByLabel('What', { exact: true }).fill('session.sign_in')
+    await page.keyboard.press('Enter')
+    await expect(entries()).toHaveCount(1)
+    await page.getByLabel('Who').fill('Vera Sol')
+    await page.getByLabel('Who').press('Enter')
+    await expect(page).toHaveURL(/actor=Vera/)
+    await expect(entries()).toHaveCount(1)
+    await page.reload()
+    await expect(page.getByLabel('Who')).toHaveValue('Vera Sol')
+    await expect(entries()).toHaveCount(1)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await expect(page).toHaveURL(/\/audit$/)
+    await page.getByLabel('Who').fill('nobody of this name')
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('main').getByText('No entry is like that.')).toBeVisible()
+  })
+
+  test('find what was forbidden, by icon and word', async () => {
+    await page.goto('/audit?outcome=forbidden')
+    await expect(page.getByRole('main').getByText('No entry is like that.')).toBeVisible()
+    const theirs = await desk.context.request.patch(`/api/admin/tenants/ten_${'0'.repeat(26)}`, {
+      data: { name: 'x' },
+      headers: { origin: site.url },
+    })
+    expect(theirs.status()).toBe(403)
+    await page.reload()
+    await expect(entries()).toHaveCount(1)
+    const row = page.getByRole('row', { name: /tenant.update/ })
+    await expect(row.getByText('forbidden')).toBeVisible()
+    await expect(row.locator('svg')).toHaveCount(2)
+    await entries().click()
+    await expect(page.getByRole('main').getByText('It was refused, so nothing was changed.')).toBeVisible()
+  })
+})
+
+test('goes on page by page', async () => {
+  const id = await changedTenant(55)
+  await page.goto(`/audit?target=${id}`)
+  await expect(entries()).toHaveCount(50)
+  await page.getByRole('link', { name: 'Older' }).click()
+  await expect(entries()).toHaveCount(6)
+  await expect(page.getByRole('row', { name: /tenant.create/ })).toBeVisible()
+  await page.getByRole('link', { name: 'Newest' }).click()
+  await expect(entries()).toHaveCount(50)
+})
+
+test('by the keyboard alone an entry opens and closes', async () => {
+  await page.goto('/audit')
+  await entries().first().focus()
+  await page.keyboard.press('Enter')
+  await expect(entries().first()).toHaveAttribute('aria-expanded', 'true')
+  await page.keyboard.press('Space')
+  await expect(entries().first()).toHaveAttribute('aria-expanded', 'false')
+})
+
+describe('the chain', () => {
+  test('holds, and says over how many entries', async () => {
+    await page.goto('/audit')
+    await page.getByRole('button', { name: 'Verify the chain' }).click()
+    const [{ count }] = (await runSql<{ count: number }>(
+      site.databaseUrl,
+      'SELECT count(*)::int AS count FROM audit_entries',
+    )) as [{ count: number }]
+    await expect(page.getByRole('main').getByText(`${count} entries, the chain holds.`)).toBeVisible()
+  })
+
+  test('breaks where somebody has rewritten an entry, and shows where', async () => {
+    await runSql(
+      site.databaseUrl,
+      `ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor_name = 'Nobody' WHERE seq = 3;
+       ALTER TABLE audit_entries ENABLE TRIGGER ALL`,
+    )
+    await page.getByRole('button', { name: 'Verify the chain' }).click()
+    await expect(page.getByRole('main').getByText('The chain breaks at entry 3.')).toBeVisible()
+    await expect(page.getByRole('main').getByText('The 2 entries before it are in order.')).toBeVisible()
+    await page.getByRole('link', { name: 'Show where' }).click()
+    await expect(entries()).toHaveCount(3)
+    await expect(entries().first()).toHaveAccessibleName(/^Entry 3, .* by Nobody$/)
+  })
+})
+
+test('while the database is gone says so in place, and the filters stay', async () => {
+  const seat = await sit(browser, site.url, vera)
+  await seat.page.goto('/audit?action=tenant.update')
+  await withoutDatabase(site.databaseUrl, async () => {
+    await seat.page.getByLabel('Outcome').selectOption('Done')
+    await expect(seat.page.getByRole('main').getByText('The log can’t be read just now.')).toBeVisible()
+    await expect(seat.page.getByLabel('What', { exact: true })).toHaveValue('tenant.update')
+    await seat.page.getByRole('button', { name: 'Verify the chain' }).click()
+    await expect(seat.page.getByRole('main').getByText('The chain was not verified.')).toBeVisible()
+  })
+  await tryAgain(seat.page, entries(seat.page).first())
+  await seat.context.close()
+})
+
+test.each([
+  ['light', 1440],
+  ['dark', 1440],
+  ['dark', 320],
+  ['light', 1920],
+] as const)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+  const seat = await sit(browser, site.url, vera, { theme, width })
+  await seat.page.goto('/audit')
+  await entries(seat.page).first().click()
+  await seat.page.getByRole('button', { name: 'Verify the chain' }).click()
+  await expect(seat.page.getByRole('main').getByText(/The chain breaks/)).toBeVisible()
+  expect(await violations(seat.page)).toEqual([])
+  expect(await seat.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  expect(seat.complaints).toEqual([])
+  await seat.context.close()
+})
+
+test('nothing was complained about', () => {
+  expect(desk.complaints).toEqual([])
+})

@@ -1,0 +1,237 @@
+// Operators, as an admin adds, changes and stops people and tokens, and as everybody else sees them.
+import { type Browser, expect, type Locator, type Page } from '@playwright/test'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openBrowser, signedIn, stranger, violations } from '../support/browser'
+import { send } from '../support/client'
+import { openSite, type Site } from '../support/site'
+import { runSql } from '../support/tenant'
+import { auditOf, type Desk, dialogOf, type Hired, hire, sit } from './key-desk'
+import { withoutDatabase } from './outage'
+
+const ADMIN = { email: 'first@example.com', password: 'the password of the first admin' }
+
+let site: Site
+let browser: Browser
+let desk: Desk
+let page: Page
+let mara: Hired
+
+beforeAll(async () => {
+  ;[site, browser] = await Promise.all([
+    openSite({ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }),
+    openBrowser(),
+  ])
+  mara = await hire(site.url, 'operator', 'Mara Lindqvist')
+  desk = await sit(browser, site.url, ADMIN)
+  page = desk.page
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.close()
+})
+
+const sql = <Row = Record<string, unknown>>(text: string, values: unknown[] = []) =>
+  runSql<Row>(site.databaseUrl, text, values)
+const rowOf = (name: string, on: Page = page): Locator =>
+  on.getByRole('table', { name: 'People' }).getByRole('row', { name: new RegExp(name) })
+
+async function choose(name: string, deed: string): Promise<Locator> {
+  await page.getByRole('button', { name: `Actions for ${name}` }).click()
+  await page.getByRole('menuitem', { name: deed }).click()
+  await expect(dialogOf(page).getByRole('button', { name: 'Cancel' })).toBeFocused()
+  return dialogOf(page)
+}
+
+test('lists people with role, address and last sign-in, and warns of a lonely admin', async () => {
+  await page.goto('/operators')
+  await expect(page.getByRole('heading', { level: 1, name: 'Operators' })).toBeVisible()
+  await expect(page.getByRole('main').getByText('2 people can sign in. Only one is an admin')).toBeVisible()
+  await expect(rowOf('Mara Lindqvist')).toContainText('operator')
+  await expect(rowOf('Mara Lindqvist')).toContainText(mara.email)
+  await expect(rowOf('Mara Lindqvist')).toContainText('never')
+  await expect(rowOf('first@example.com')).toContainText('ago')
+  await expect(page.getByRole('main').getByText('No token yet.')).toBeVisible()
+})
+
+test('adds a person, whose password is shown once and works', async () => {
+  await page.goto('/operators')
+  await page.getByRole('button', { name: 'Add person' }).click()
+  await dialogOf(page).getByLabel('Name').fill('Jonas Okafor')
+  await dialogOf(page).getByLabel('E-mail').fill('jonas')
+  await dialogOf(page).getByRole('button', { name: 'Add', exact: true }).click()
+  await expect(dialogOf(page).getByText('That is no e-mail address.')).toBeVisible()
+  await dialogOf(page).getByLabel('E-mail').fill(mara.email)
+  await dialogOf(page).getByRole('button', { name: 'Add', exact: true }).click()
+  await expect(dialogOf(page).getByText('Another operator has this e-mail address.')).toBeVisible()
+  await dialogOf(page).getByLabel('E-mail').fill('jonas@example.com')
+  await dialogOf(page)
+    .getByRole('radio', { name: /^operator/ })
+    .check()
+  await dialogOf(page).getByRole('button', { name: 'Add', exact: true }).click()
+  const password = await dialogOf(page).getByLabel('Password').inputValue()
+  await dialogOf(page).getByRole('button', { name: 'Done' }).click()
+  await expect(rowOf('Jonas Okafor')).toContainText('operator')
+  expect(await sql('SELECT role FROM operators WHERE email = $1', ['jonas@example.com'])).toEqual([
+    { role: 'operator' },
+  ])
+  const theirs = await signedIn(browser, site.url, { email: 'jonas@example.com', password })
+  await theirs.close()
+})
+
+describe('an admin', () => {
+  test('changes a role, and is in the log with the reason', async () => {
+    await page.goto('/operators')
+    const dialog = await choose('Mara Lindqvist', 'Change role…')
+    await dialog.getByRole('radio', { name: /^viewer/ }).check()
+    await dialog.getByLabel('Reason').fill('Moved to another team.')
+    await dialog.getByRole('button', { name: 'Change role' }).click()
+    await expect(rowOf('Mara Lindqvist')).toContainText('viewer')
+    expect((await auditOf(site.databaseUrl, mara.id)).at(-1)).toMatchObject({
+      action: 'operator.update',
+      reason: 'Moved to another team.',
+    })
+  })
+
+  test('who is the last one can neither step down nor be disabled, and is told so in place', async () => {
+    await page.goto('/operators')
+    const name = (await sql<{ name: string }>('SELECT name FROM operators WHERE email = $1', [ADMIN.email]))[0]!.name
+    const role = await choose(name, 'Change role…')
+    await role.getByRole('radio', { name: /^viewer/ }).check()
+    await role.getByRole('button', { name: 'Change role' }).click()
+    await expect(role.getByRole('alert')).toContainText('Without this admin nobody could hand out access any more.')
+    await role.getByRole('button', { name: 'Cancel' }).click()
+    const disable = await choose(name, 'Disable…')
+    await disable.getByRole('button', { name: 'Disable', exact: true }).click()
+    await expect(disable.getByRole('alert')).toContainText('Without this admin')
+    await disable.getByRole('button', { name: 'Cancel' }).click()
+    expect(await sql(`SELECT role FROM operators WHERE email = $1 AND disabled_at IS NULL`, [ADMIN.email])).toEqual([
+      { role: 'admin' },
+    ])
+  })
+
+  test('ends somebody’s sessions: their next click asks them to sign in', async () => {
+    const theirs = await sit(browser, site.url, mara)
+    await theirs.page.goto('/tenants')
+    await page.goto('/operators')
+    const dialog = await choose('Mara Lindqvist', 'End sessions…')
+    await expect(dialog).toContainText('On every node at once, their one session ends.')
+    await dialog.getByRole('button', { name: 'End sessions' }).click()
+    await expect(page.getByText('Mara Lindqvist is signed out everywhere.').first()).toBeVisible()
+    await theirs.page.goto('/tenants')
+    await expect(theirs.page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+    await theirs.context.close()
+  })
+
+  test('sets a new password: the old one is dead, and the new one shown once', async () => {
+    await page.goto('/operators')
+    const dialog = await choose('Mara Lindqvist', 'New password…')
+    await dialog.getByRole('button', { name: 'Set password' }).click()
+    const password = await dialogOf(page).getByLabel('Password').inputValue()
+    await dialogOf(page).getByRole('button', { name: 'Done' }).click()
+    const tried = await stranger(browser, site.url)
+    const login = await tried.newPage()
+    await login.goto('/login')
+    await login.getByLabel('Email').fill(mara.email)
+    await login.getByLabel('Password').fill(mara.password)
+    await login.getByRole('button', { name: 'Sign in' }).click()
+    await expect(login.getByText('That e-mail address and password don’t fit together.')).toBeVisible()
+    await tried.close()
+    mara = { ...mara, password }
+    await (await signedIn(browser, site.url, mara)).close()
+  })
+
+  test('disables somebody and lets them in again', async () => {
+    await page.goto('/operators')
+    const dialog = await choose('Mara Lindqvist', 'Disable…')
+    await dialog.getByRole('button', { name: 'Disable', exact: true }).click()
+    await expect(rowOf('Mara Lindqvist')).toContainText('disabled')
+    const again = await choose('Mara Lindqvist', 'Enable…')
+    await again.getByRole('button', { name: 'Enable', exact: true }).click()
+    await expect(rowOf('Mara Lindqvist')).not.toContainText('disabled')
+    expect(await sql('SELECT disabled_at FROM operators WHERE id = $1', [mara.id])).toEqual([{ disabled_at: null }])
+  })
+})
+
+test('a token is shown once, works with its role, and is dead when it is revoked', async () => {
+  await page.goto('/operators')
+  await page.getByRole('button', { name: 'New token' }).click()
+  await dialogOf(page).getByRole('button', { name: 'Create' }).click()
+  await expect(dialogOf(page).getByText('A token needs a name.')).toBeVisible()
+  await dialogOf(page).getByLabel('Name').fill('nightly report')
+  await dialogOf(page).getByLabel('Expires').selectOption('in 30 days')
+  await dialogOf(page).getByRole('button', { name: 'Create' }).click()
+  const token = await dialogOf(page).getByLabel('Token', { exact: true }).inputValue()
+  await page.keyboard.press('Escape')
+  await expect(dialogOf(page).getByLabel('Token', { exact: true })).toHaveValue(token)
+  await dialogOf(page).getByRole('button', { name: 'Done' }).click()
+  const row = page.getByRole('table', { name: 'Tokens' }).getByRole('row', { name: /nightly report/ })
+  await expect(row).toContainText('viewer')
+  await expect(row).toContainText('in 29 d')
+
+  const ask = (path: string) => send(`${site.url}${path}`, { headers: { authorization: `Bearer ${token}` } })
+  expect((await ask('/api/admin/runs')).status).toBe(200)
+  expect((await ask('/api/admin/tenants')).status).toBe(403)
+  await row.getByRole('button', { name: 'Revoke nightly report…' }).click()
+  await dialogOf(page).getByRole('button', { name: 'Revoke', exact: true }).click()
+  await expect(row).toContainText('revoked')
+  expect((await ask('/api/admin/runs')).status).toBe(401)
+})
+
+test('a viewer sees names and roles, no addresses, and changes nothing', async () => {
+  const seat = await sit(browser, site.url, await hire(site.url, 'viewer', 'Vera Sol'))
+  await seat.page.goto('/operators')
+  await expect(
+    seat.page.getByRole('main').getByText('You see names and roles. Everything else here takes the role admin'),
+  ).toBeVisible()
+  await expect(rowOf('Mara Lindqvist', seat.page)).toContainText('viewer')
+  // Nothing of it is even sent.
+  expect(await seat.page.content()).not.toContain(mara.email)
+  for (const name of ['Add person', 'New token']) {
+    const off = seat.page.getByRole('button', { name })
+    await expect(off).toBeDisabled()
+    await off.click({ force: true })
+  }
+  await expect(dialogOf(seat.page)).toBeHidden()
+  await expect(seat.page.getByRole('button', { name: /^Actions for/ })).toHaveCount(0)
+  expect(await violations(seat.page)).toEqual([])
+  expect(seat.complaints).toEqual([])
+  await seat.context.close()
+})
+
+test('while the database is gone, says so, and keeps what was typed', async () => {
+  const seat = await sit(browser, site.url, ADMIN)
+  await seat.page.goto('/operators')
+  await seat.page.getByRole('button', { name: 'Add person' }).click()
+  await dialogOf(seat.page).getByLabel('Name').fill('Somebody')
+  await dialogOf(seat.page).getByLabel('E-mail').fill('somebody@example.com')
+  await withoutDatabase(site.databaseUrl, async () => {
+    await dialogOf(seat.page).getByRole('button', { name: 'Add', exact: true }).click()
+    await expect(dialogOf(seat.page).getByRole('alert')).toContainText('Nobody was added.')
+    await expect(dialogOf(seat.page).getByLabel('Name')).toHaveValue('Somebody')
+    await seat.page.goto('/operators')
+    await expect(seat.page.getByRole('main').getByText('The people can’t be read just now.')).toBeVisible()
+    await expect(seat.page.getByRole('main').getByText('The tokens can’t be read just now.')).toBeVisible()
+  })
+  await seat.context.close()
+})
+
+test.each([
+  ['light', 1440],
+  ['dark', 1440],
+  ['dark', 320],
+  ['light', 1920],
+] as const)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+  const seat = await sit(browser, site.url, ADMIN, { theme, width })
+  await seat.page.goto('/operators')
+  await expect(seat.page.getByRole('table', { name: 'Tokens' })).toBeVisible()
+  expect(await violations(seat.page)).toEqual([])
+  expect(await seat.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  await seat.page.getByRole('button', { name: 'Add person' }).click()
+  expect(await violations(seat.page)).toEqual([])
+  expect(seat.complaints).toEqual([])
+  await seat.context.close()
+})
+
+test('nothing was complained about', () => {
+  expect(desk.complaints).toEqual([])
+})
