@@ -16,15 +16,15 @@ export type StateCounts = Record<State, StateCount>
 export async function countStates(store: Pick<Store, 'query'>, scope: Scope): Promise<StateCounts> {
   if (scope.tenant === undefined && scope.endpoint === undefined) return (await readGauges(store)).records
   const tenantId = scope.tenant === undefined ? null : await tenantIdOf(store, scope.tenant)
-  const counts = await Promise.all(STATES.map((state) => countState(store, state, rowsOf(state, scope, tenantId))))
+  const counts = await Promise.all(STATES.map((state) => countState(store, rowsOf(state, scope, tenantId))))
   return Object.fromEntries(STATES.map((state, i) => [state, counts[i]])) as StateCounts
 }
 
-async function countState(store: Pick<Store, 'query'>, state: State, rows: Sql): Promise<StateCount> {
+async function countState(store: Pick<Store, 'query'>, rows: Sql): Promise<StateCount> {
   const [counted] = await store.query<{ count: number }>(sql`
     SELECT count(*)::float8 AS count FROM (SELECT ${rows} LIMIT ${raw(String(EXACT_UP_TO + 1))}) few`)
   const { count } = counted!
-  if (count <= EXACT_UP_TO || !(state === 'completed' || state === 'expired')) return { count, estimated: false }
+  if (count <= EXACT_UP_TO) return { count, estimated: false }
   const [plan] = await store.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(sql`
     EXPLAIN (FORMAT JSON) SELECT ${rows}`)
   return { count: Math.max(count, plan!['QUERY PLAN'][0].Plan['Plan Rows']), estimated: true }

@@ -50,6 +50,9 @@ async function listed(filter: KeyFilter): Promise<string[]> {
   return items.map(({ id }) => id)
 }
 
+/** Without what the clock alone changes between two looks. */
+const still = ({ retryAfterSeconds: _, ...record }: KeyList['items'][number]) => record
+
 describe('the pages before a row', () => {
   const LIMIT = 13
   const PAGES = 5
@@ -78,7 +81,7 @@ describe('the pages before a row', () => {
       expect(pages[0]!.previous).toBeNull()
       for (let at = pages.length - 1; at > 0; at--) {
         const before = await listKeys(store, { filter, sort, after: null, before: pages[at]!.previous, limit: LIMIT })
-        expect(before.items).toEqual(pages[at - 1]!.items)
+        expect(before.items.map(still)).toEqual(pages[at - 1]!.items.map(still))
         expect(before.next).toEqual(pages[at - 1]!.next)
         expect(before.previous).toEqual(pages[at - 1]!.previous)
       }

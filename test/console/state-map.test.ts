@@ -96,6 +96,23 @@ describe('the state map', () => {
     })
   })
 
+  it('of one tenant with more keys than are counted says that it is an estimate', async () => {
+    await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER ALL')
+    await bench.rows(
+      `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
+         request_id, retention_seconds, created_at, expires_at, expired_at, timeline)
+       SELECT 'idem_' || n, 'ten_large', 'POST /api/orders', 'key-0000000000-' || n, 'v1:' || repeat('0', 64), 'expired',
+         false, 1, false, 'req', 60, now(), now(), now(), '[{}]' FROM generate_series(1, 21000) n`,
+    )
+    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER ALL')
+    await bench.rows('ANALYZE idempotency_records')
+    const { expired, completed } = await countStates(bench.store, { tenant: 'ten_large' })
+    expect(completed).toEqual({ count: 0, estimated: false })
+    expect(expired.estimated).toBe(true)
+    expect(expired.count).toBeGreaterThan(20_000)
+    expect(expired.count).toBeLessThan(23_000)
+  })
+
   it('has at most sixty points of history, the oldest first', async () => {
     for (let minute = 0; minute < 70; minute++) await sample('unknown', minute, 70 - minute)
     const { history } = (await readStateMap(bench.store, { window: '1h' })).states.unknown

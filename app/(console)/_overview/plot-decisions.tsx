@@ -64,7 +64,7 @@ function Stack({ data, names, ticks, height, times }: StackProps) {
         margin={{ top: 6, right: 4, bottom: times ? 0 : 6, left: 0 }}
         onClick={open}
         className="cursor-pointer"
-        title={times ? 'Decisions without created and replay' : 'Decisions'}
+        aria-label={times ? 'Decisions without created and replay' : 'Decisions'}
       >
         <defs>
           <pattern id={hatch} width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">

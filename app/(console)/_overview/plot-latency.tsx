@@ -41,7 +41,7 @@ export function LatencyPlot({ data, height }: PlotProps) {
         margin={{ top: TOP, right: 30, bottom: 0, left: 0 }}
         onClick={open}
         className="cursor-pointer"
-        title="Latency"
+        aria-label="Latency"
       >
         <CartesianGrid {...GRID} />
         <XAxis {...axis} />

@@ -112,7 +112,7 @@ function Bars({ data, height, title, series, hrefOf }: BarsProps) {
         margin={MARGIN}
         onClick={open}
         className="cursor-pointer"
-        title={title}
+        aria-label={title}
       >
         <CartesianGrid {...GRID} />
         <XAxis {...axis} />
@@ -156,7 +156,7 @@ function Lines({
         margin={{ ...MARGIN, bottom: times ? 0 : 6 }}
         onClick={open}
         className="cursor-pointer"
-        title={title}
+        aria-label={title}
       >
         <CartesianGrid {...GRID} />
         <XAxis {...axis} hide={!times} />

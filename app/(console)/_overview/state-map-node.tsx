@@ -134,7 +134,7 @@ function Usual({ box, state, view, layout }: { box: Box } & Omit<NodeProps, 'emp
 
 /** Letters of the count and of the words beside it, about. */
 const fits = (box: Box, counted: string, words: string, large: boolean): boolean =>
-  counted.length * (large ? 21 : 14) + words.length * 6.3 + 8 <= box.w - 2 * PADDING
+  counted.length * (large ? 19 : 12.2) + words.length * 6.3 + 8 <= box.w - 2 * PADDING
 
 const timesWord = (times: number): string =>
   times < 10 ? `${times.toFixed(1).replace(/\.0$/, '')}×` : `${Math.round(times).toLocaleString('en')}×`
