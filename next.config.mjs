@@ -13,6 +13,8 @@ export default {
       source,
       headers: [{ key: 'x-content-type-options', value: 'nosniff' }],
     })),
+  // Browsers ask for it whatever a page says, and now and then before it has said anything.
+  rewrites: async () => [{ source: '/favicon.ico', destination: '/icon.svg' }],
   // `npm run check` checks types, tests included; a start must not repeat it.
   typescript: { ignoreBuildErrors: true },
   // These read their own files, or (sql-template-tag) tell their own objects by class: each bundle's own copy of it

@@ -316,7 +316,7 @@ test.each([
   }
   await seat.page.goto('/maintenance')
   await cardOf('Reaper', seat.page).getByRole('button', { name: 'Dry run' }).click()
-  await expect(cardOf('Reaper', seat.page).getByRole('heading', { name: /^Dry run:/ })).toBeVisible()
+  await expect(cardOf('Reaper', seat.page).getByRole('heading', { name: /^Dry run:/ })).toBeVisible({ timeout: 20_000 })
   await cardOf('Reaper', seat.page).getByRole('button', { name: 'Run now' }).click()
   await expect(dialogOf(seat.page).getByText(/will be expired or deleted/)).toBeVisible()
   expect(await violations(seat.page)).toEqual([])

@@ -6,7 +6,7 @@ import { Table, Td, Th } from '../../_ui/table'
 import { Instant } from '../../_ui/time'
 import { hrefOf } from '../_shell/query'
 import { EntryRow } from './entry-row'
-import { type Change, changesOf, targetHref } from './entry-words'
+import { type Change, changesOf, isDryRun, targetHref } from './entry-words'
 
 const COLUMNS = 6
 const cell = 'max-wide:h-auto max-wide:border-0 max-wide:py-0 max-wide:pr-0'
@@ -53,6 +53,7 @@ function Line({ entry }: { entry: AuditEntry }) {
         <Link href={hrefOf('/audit', { action: entry.action })} className="font-mono text-12">
           {entry.action}
         </Link>
+        {isDryRun(entry) && <span className="text-text-2">, dry run</span>}
         {entry.outcome === 'forbidden' && (
           <span className="ml-3 inline-flex items-center gap-1.5 font-medium">
             <ShieldX size={14} aria-hidden />

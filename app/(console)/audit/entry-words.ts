@@ -25,6 +25,9 @@ export function targetHref({ target, before, after }: Pick<AuditEntry, 'target' 
   }
 }
 
+/** A run that was asked for only to count. */
+export const isDryRun = ({ after }: Pick<AuditEntry, 'after'>): boolean => membersOf(after).dryRun === true
+
 export interface Change {
   member: string
   /** Undefined where there was none, or is none any more. */

@@ -1,0 +1,68 @@
+// The pictures of the README: every page that it shows, as it is. They are made at every run, so that a page that can't
+// be drawn is noticed; `npm run pictures` keeps them.
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { type Browser, expect, type Page } from '@playwright/test'
+import pg from 'pg'
+import { afterAll, beforeAll, test } from 'vitest'
+import { openBrowser, signedIn, type Visit } from '../support/browser'
+import { openSite, type Site } from '../support/site'
+import { fillBusyDay } from './busy-day'
+import { hire, placeUnknown } from './key-desk'
+
+const KEPT = path.resolve(import.meta.dirname, '..', '..', process.env.PICTURES ?? 'test-results/pictures')
+
+let browser: Browser
+let site: Site
+let mara: Awaited<ReturnType<typeof hire>>
+let keyId: string
+beforeAll(async () => {
+  mkdirSync(KEPT, { recursive: true })
+  ;[browser, site] = await Promise.all([openBrowser(), openSite({ WORKER: 'off', SETTLE_SECONDS: '600' })])
+  mara = await hire(site.url, 'operator', 'Mara Lindqvist')
+  keyId = (await placeUnknown(site)).id
+  const db = new pg.Pool({ connectionString: site.databaseUrl, max: 2 })
+  await fillBusyDay(db, { finishedCount: 21_000 })
+  await db.end()
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.close()
+})
+
+async function picture(name: string, at: string, visit: Visit, ready: (page: Page) => Promise<void>): Promise<void> {
+  const context = await signedIn(browser, site.url, mara, visit)
+  const page = await context.newPage()
+  await page.goto(at)
+  await ready(page)
+  await page.waitForLoadState('networkidle')
+  await page.screenshot({ path: path.join(KEPT, `${name}.png`), fullPage: true, animations: 'disabled' })
+  await context.close()
+}
+
+const overview = async (page: Page) => {
+  await expect(page.getByRole('figure', { name: 'State map' })).toBeVisible()
+  await expect(page.getByRole('figure', { name: 'Decisions' }).locator('svg.recharts-surface').first()).toBeVisible()
+}
+
+for (const theme of ['light', 'dark'] as const)
+  test(`the overview, ${theme}`, () => picture(`overview-${theme}`, '/', { theme, height: 1800 }, overview))
+
+test('the keys', () =>
+  picture('keys', '/keys?state=unknown', {}, async (page) => {
+    await expect(page.getByRole('table', { name: 'Idempotency keys' }).getByRole('row').nth(5)).toBeVisible()
+  }))
+
+test('one key, and the dialog that decides what became of it', () =>
+  picture('resolve', `/keys/${keyId}`, {}, async (page) => {
+    await page.getByRole('button', { name: 'Resolve…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Resolve key' })
+    await dialog.getByLabel('Provider reference').fill('sbx_ch_01jcq2h8p5s2v6x0z4a8c1e3g7')
+    await dialog.getByLabel('Reason').fill('Provider support confirmed the charge, ticket 48213.')
+    await expect(dialog.getByText('201', { exact: false }).first()).toBeVisible()
+  }))
+
+test('maintenance', () =>
+  picture('maintenance', '/maintenance', {}, async (page) => {
+    await expect(page.getByRole('region', { name: 'Ledger comparison' })).toBeVisible()
+  }))
