@@ -1,6 +1,15 @@
 // Reading: orders, their list, refunds, the document of the API, and what a load balancer asks.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { charges, createClient, freshKey, type OrderView, orderBody, type RefundView, send } from '../support/client'
+import {
+  ADMIN_TOKEN,
+  charges,
+  createClient,
+  freshKey,
+  type OrderView,
+  orderBody,
+  type RefundView,
+  send,
+} from '../support/client'
 import { expectProblem } from '../support/problem'
 import { openSite, type Site } from '../support/site'
 import { addTenant } from '../support/tenant'
@@ -177,7 +186,13 @@ test('the sandbox lists what it booked, and nothing for a customer that it does 
   ])
   expect(booked.find((entry) => entry.kind === 'charge')?.ref).toBe(order.payment?.providerRef)
   expect(await charges(site.url, 'nobody')).toEqual([])
-  expect(await charges(site.url, '\0')).toEqual([])
+})
+
+test.each(['%00', '', 'x'.repeat(65)])('the sandbox refuses what can’t be a customer: %s', async (customerId) => {
+  const answer = await send(`${site.url}/api/sandbox/charges?customerId=${customerId}`, {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  })
+  expectProblem(answer, 400, 'invalid_request', 'same')
 })
 
 test('the API’s document is OpenAPI 3.1 and names every path and problem of the contract', async () => {
