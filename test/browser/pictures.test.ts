@@ -55,11 +55,16 @@ test('the keys', () =>
 
 test('one key, and the dialog that decides what became of it', () =>
   picture('resolve', `/keys/${keyId}`, {}, async (page) => {
-    await page.getByRole('button', { name: 'Resolve…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Resolve key' })
+    // The page can be read before its scripts listen.
+    await expect(async () => {
+      await page.getByRole('button', { name: 'Resolve…' }).first().click()
+      await expect(dialog).toBeVisible({ timeout: 2_000 })
+    }).toPass()
+    await dialog.getByRole('radiogroup', { name: 'Verdict' }).getByRole('radio', { name: 'Charged' }).click()
     await dialog.getByLabel('Provider reference').fill('sbx_ch_01jcq2h8p5s2v6x0z4a8c1e3g7')
     await dialog.getByLabel('Reason').fill('Provider support confirmed the charge, ticket 48213.')
-    await expect(dialog.getByText('201', { exact: false }).first()).toBeVisible()
+    await expect(dialog.getByText('after 201')).toBeVisible()
   }))
 
 test('maintenance', () =>

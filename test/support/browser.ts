@@ -52,9 +52,9 @@ export async function signedIn(
   return context
 }
 
-export function stranger(browser: Browser, url: string, visit: Visit = {}): Promise<BrowserContext> {
+export async function stranger(browser: Browser, url: string, visit: Visit = {}): Promise<BrowserContext> {
   const { theme = 'light', width = 1440, height = 900 } = visit
-  return browser.newContext({
+  const context = await browser.newContext({
     baseURL: url,
     colorScheme: theme,
     viewport: { width, height },
@@ -62,6 +62,22 @@ export function stranger(browser: Browser, url: string, visit: Visit = {}): Prom
     timezoneId: 'Europe/Berlin',
     locale: 'en-GB',
   })
+  return patient(context)
+}
+
+/**
+ * A page can be read before its scripts listen, and what a test presses then is lost, as it would be for a person who is
+ * that fast. So going somewhere ends when the page has come to rest.
+ */
+function patient(context: BrowserContext): BrowserContext {
+  const newPage = context.newPage.bind(context)
+  context.newPage = async () => {
+    const page = await newPage()
+    const goto = page.goto.bind(page)
+    page.goto = (url, options) => goto(url, { waitUntil: 'networkidle', ...options })
+    return page
+  }
+  return context
 }
 
 /** What axe finds wrong on the page, each with where: to be compared with nothing. */
