@@ -4,7 +4,7 @@
 import { type ReactNode, useState, useTransition } from 'react'
 import { Button } from './button'
 import { Dialog } from './dialog'
-import { TextArea } from './field'
+import { ReasonField } from './reason-field'
 import { Failure } from './section'
 
 interface ConfirmDialogProps {
@@ -60,14 +60,7 @@ export function ConfirmDialog({ open, onOpenChange, title, about, verb, children
     >
       <div className="grid gap-3 px-5 py-4">
         {children}
-        <TextArea
-          label="Reason"
-          rows={2}
-          maxLength={2000}
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-          hint="Goes into the audit log."
-        />
+        <ReasonField value={reason} onChange={setReason} />
         {failure && <Failure>{failure}</Failure>}
       </div>
     </Dialog>

@@ -11,6 +11,11 @@ export const stateCount = ({ count: n, estimated }: { count: number; estimated: 
 
 export const plural = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`
 
+const NUMBERS = 'No One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve'.split(' ')
+
+/** To begin a sentence with. */
+export const numberWord = (n: number): string => NUMBERS[n] ?? count(n)
+
 const MINUTE = 60
 const HOUR = 3600
 const DAY = 86_400

@@ -1,11 +1,11 @@
 // The API reference: the guide in words, everything else from the OpenAPI document itself.
 import type { Metadata } from 'next'
-import { pretty, Wire } from '../_components/wire'
 import { DocsFrame, type Group, SectionLinks } from './_frame'
 import { Keys } from './_guide/keys'
 import { Prefer } from './_guide/prefer'
 import { Retries } from './_guide/retries'
 import { SandboxMethods } from './_guide/sandbox'
+import { pretty, Wire } from './_parts/wire'
 import { operations, schemaNamed, tags } from './_reference/document'
 import { Fields } from './_reference/fields'
 import { OBJECT_NAMES, OBJECTS } from './_reference/objects'

@@ -20,7 +20,7 @@ export function welcome(url: string, secrets: FirstSecrets, settings: Pick<Confi
   return `${lines.join('\n')}\n`
 }
 
-export const curlLine = (url: string, apiKey: string): string =>
+const curlLine = (url: string, apiKey: string): string =>
   `  curl -i ${url}/api/orders -H "Authorization: Bearer ${apiKey}" -H 'Idempotency-Key: first-order-0001' ` +
   `-H 'Content-Type: application/json' -d '{"customerId":"cus_1","currency":"USD","paymentMethod":"pm_ok",` +
   `"items":[{"sku":"SKU-1","quantity":2,"unitPriceCents":1250}]}'`

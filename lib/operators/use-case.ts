@@ -18,9 +18,6 @@ export interface UseCase<Input, Output> extends Rule {
   authorize(call: Call, target?: string | null): Promise<Refused | null>
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a list of use cases of different inputs and outputs
-export type AnyUseCase = UseCase<any, any>
-
 export type Guard = ReturnType<typeof openGuard>
 
 export function openGuard(store: Pick<Store, 'query'>) {

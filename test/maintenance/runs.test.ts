@@ -43,6 +43,25 @@ describe('a run', () => {
     })
   })
 
+  it('that was given up for dead stays so, and does no more', async () => {
+    const between = barrier()
+    let batches = 0
+    const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
+      yield { counts: { moved: 1 }, ids: [`a${batches++}`] }
+      await between.pass()
+      yield { counts: { moved: 1 }, ids: [`a${batches++}`] }
+      batches++
+    })
+    const { run, ended } = await startRun(bench.store, daemon, REQUEST)
+    await between.reached
+    await bench.rows(`UPDATE runs SET heartbeat_at = now() - interval '1 hour'`)
+    await failDeadRuns(bench.store)
+    between.open()
+    expect(await ended).toMatchObject({ state: 'failed', done: 1 })
+    expect(await findRun(bench.store, run.id)).toMatchObject({ state: 'failed', done: 1 })
+    expect(batches).toBe(2)
+  })
+
   it('stops after the batch in which somebody asked for it', async () => {
     const between = barrier()
     let batches = 0

@@ -95,10 +95,7 @@ export function chartsData(stats: Stats, trends: Trends, view: View, gatewayTime
   }
 }
 
-export function misuseHref(
-  { tenant, endpoint }: Pick<View, 'tenant' | 'endpoint'>,
-  more: Record<string, string>,
-): string {
+function misuseHref({ tenant, endpoint }: Pick<View, 'tenant' | 'endpoint'>, more: Record<string, string>): string {
   const query = new URLSearchParams(more)
   if (tenant !== undefined) query.set('tenant', tenant)
   if (endpoint !== undefined) query.set('endpoint', endpoint)

@@ -12,7 +12,7 @@ export interface PlotProps {
   height: number
 }
 
-export const TICK = { fontSize: 11, fill: 'var(--text-2)' } as const
+const TICK = { fontSize: 11, fill: 'var(--text-2)' } as const
 export const GRID = { vertical: false, stroke: 'var(--ch-grid)' } as const
 
 /** Along the foot: a few times, and now. */

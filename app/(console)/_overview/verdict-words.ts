@@ -1,7 +1,7 @@
 // The page's one sentence, and the line under it. Pure.
 import type { StateMapView } from '../../../lib/console/state-map'
 import type { State } from '../../../lib/idempotency/states'
-import { duration, stateCount } from '../../_ui/words'
+import { duration, numberWord, stateCount } from '../../_ui/words'
 import type { Checked } from './attention-words'
 import { WINDOW_WORDS } from './window'
 
@@ -13,22 +13,6 @@ const KEYS: Record<State, string> = {
   unknown: 'Unknown keys',
   expired: 'Tombstones',
 }
-
-const NUMBERS = [
-  'No',
-  'One',
-  'Two',
-  'Three',
-  'Four',
-  'Five',
-  'Six',
-  'Seven',
-  'Eight',
-  'Nine',
-  'Ten',
-  'Eleven',
-  'Twelve',
-]
 
 export function verdictOf(map: StateMapView, { rows }: Checked): string {
   if (map.piling) {
@@ -45,9 +29,9 @@ export function restOf(map: StateMapView, { rows, quiet }: Checked, oldestUnknow
       oldestUnknownSeconds > 0
         ? `The oldest unknown key is ${duration(oldestUnknownSeconds)} old.`
         : 'No outcome is unknown.'
-    return `All ${NUMBERS[quiet.length]?.toLowerCase() ?? quiet.length} checks are quiet. ${oldest}`
+    return `All ${numberWord(quiet.length).toLowerCase()} checks are quiet. ${oldest}`
   }
-  const things = `${NUMBERS[rows.length] ?? rows.length} ${rows.length === 1 ? 'thing needs' : 'things need'} attention.`
+  const things = `${numberWord(rows.length)} ${rows.length === 1 ? 'thing needs' : 'things need'} attention.`
   const { lost, settled, released } = map.flows
   const share = lost / (lost + settled + released)
   return share > 0

@@ -5,7 +5,7 @@ import { useEffect, useEffectEvent, useState, useTransition } from 'react'
 import type { DaemonKind } from '../../../lib/maintenance/daemon'
 import { Button } from '../../_ui/button'
 import { Dialog } from '../../_ui/dialog'
-import { TextArea } from '../../_ui/field'
+import { ReasonField } from '../../_ui/reason-field'
 import { Failure } from '../../_ui/section'
 import { Age } from '../../_ui/time'
 import { count } from '../../_ui/words'
@@ -13,7 +13,6 @@ import { type Begun, preview, runNow, watchRun } from './actions'
 import { countWord, DAEMON_WORDS } from './daemon-words'
 
 const WATCH_MS = 1000
-const LONGEST_REASON = 2000
 
 interface RunNowProps {
   kind: DaemonKind
@@ -61,20 +60,7 @@ export function RunNow({ kind, open, onOpenChange, onBegun }: RunNowProps) {
       <div className="grid gap-4 px-5 py-4">
         {counted.state === 'counted' && <Consequences run={counted.run} />}
         {counted.state === 'failed' && <Failure>The dry run failed, so there is no count. {counted.why}</Failure>}
-        <TextArea
-          label="Reason"
-          value={reason}
-          maxLength={LONGEST_REASON}
-          onChange={(event) => setReason(event.target.value)}
-          hint={
-            <span className="flex justify-between gap-4">
-              <span>Goes into the audit log.</span>
-              <span>
-                {count(reason.length)} of {count(LONGEST_REASON)}
-              </span>
-            </span>
-          }
-        />
+        <ReasonField value={reason} onChange={setReason} />
         {failure && <Failure>It was not begun. {failure}</Failure>}
       </div>
     </Dialog>

@@ -4,9 +4,9 @@ import { useRouter } from 'next/navigation'
 import { useState, useTransition } from 'react'
 import { Button } from '../../_ui/button'
 import { Dialog } from '../../_ui/dialog'
+import { ReasonField } from '../../_ui/reason-field'
 import { Failure } from '../../_ui/section'
 import { useToast } from '../../_ui/toast'
-import { ReasonField } from '../keys/[id]/reason-field'
 import { closeDiscrepancy } from './actions'
 
 interface CloseButtonProps {

@@ -1,7 +1,7 @@
 import Link from 'next/link'
 import { KEY } from '../../../lib/http/openapi-examples'
-import table from '../../_components/table.module.css'
-import { Wire } from '../../_components/wire'
+import table from '../_parts/table.module.css'
+import { Wire } from '../_parts/wire'
 import styles from '../docs.module.css'
 
 const REFUSED: readonly { what: string; why: string }[] = [

@@ -1,6 +1,6 @@
-import table from '../../_components/table.module.css'
-import { WhatARetryGets } from '../../_components/what-a-retry-gets'
-import { pretty } from '../../_components/wire'
+import table from '../_parts/table.module.css'
+import { WhatARetryGets } from '../_parts/what-a-retry-gets'
+import { pretty } from '../_parts/wire'
 import { ADVICES, RETRY_WORDS, retryExample } from '../_reference/retry-words'
 import styles from '../docs.module.css'
 

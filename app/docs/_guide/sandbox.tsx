@@ -1,4 +1,4 @@
-import table from '../../_components/table.module.css'
+import table from '../_parts/table.module.css'
 import styles from '../docs.module.css'
 
 const METHODS: readonly { name: string; does: string }[] = [

@@ -1,7 +1,8 @@
 // A request and its answer as wire text, from the document's examples.
+
 import { STATUS_CODES } from 'node:http'
 import type { oas31 } from 'zod-openapi'
-import { pretty } from '../../_components/wire'
+import { pretty } from '../_parts/wire'
 import { type Answer, follow, type Operation, type Parameter, type Schema } from './document'
 
 const AUTHORIZATION: Record<string, string> = {

@@ -1,5 +1,5 @@
 // The members of a JSON object, nested ones by their path, with their rules in words.
-import table from '../../_components/table.module.css'
+import table from '../_parts/table.module.css'
 import { follow, type Schema } from './document'
 import { Inline } from './prose'
 

@@ -1,8 +1,8 @@
 // One call of the API: what it does, what it takes, what it answers; beside it, one exchange.
 import Link from 'next/link'
 import { PROBLEMS } from '../../../lib/http/problem'
-import table from '../../_components/table.module.css'
-import { Wire } from '../../_components/wire'
+import table from '../_parts/table.module.css'
+import { Wire } from '../_parts/wire'
 import styles from '../docs.module.css'
 import { componentName, follow, type Operation, type Parameter, type Schema } from './document'
 import { answerText, requestText, statusLine } from './exchange'

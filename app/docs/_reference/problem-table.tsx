@@ -1,7 +1,7 @@
 import Link from 'next/link'
 import { PROBLEM_CODES } from '../../../lib/http/openapi-problem'
 import { PROBLEMS } from '../../../lib/http/problem'
-import table from '../../_components/table.module.css'
+import table from '../_parts/table.module.css'
 import styles from '../docs.module.css'
 import { RETRY_WORDS } from './retry-words'
 

@@ -4,11 +4,11 @@ import { useRouter } from 'next/navigation'
 import { useState, useTransition } from 'react'
 import { Button } from '../../../_ui/button'
 import { Dialog } from '../../../_ui/dialog'
+import { ReasonField } from '../../../_ui/reason-field'
 import { Failure } from '../../../_ui/section'
 import { useToast } from '../../../_ui/toast'
 import { expireKey, type WhatChanged } from './actions'
 import { Conflict } from './conflict'
-import { ReasonField } from './reason-field'
 import type { Subject } from './subject'
 
 const EXPIRABLE = ['completed', 'failed_retryable'] as const

@@ -56,7 +56,7 @@ export function Facts({ detail }: { detail: KeyDetail }) {
 }
 
 /** The kind and both ends of it: what people read out to each other. */
-export const shortId = (id: string): string => (id.length > 18 ? `${id.slice(0, 10)}…${id.slice(-4)}` : id)
+const shortId = (id: string): string => (id.length > 18 ? `${id.slice(0, 10)}…${id.slice(-4)}` : id)
 
 function Fact({ name, mono = false, children }: { name: string; mono?: boolean; children: ReactNode }) {
   return (

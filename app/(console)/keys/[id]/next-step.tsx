@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import type { KeyDetail } from '../../../../lib/console/key-detail'
 import type { Moment } from '../../../../lib/console/key-story'
 import { Age, Countdown, Instant } from '../../../_ui/time'
-import { plural } from '../../../_ui/words'
+import { numberWord, plural } from '../../../_ui/words'
 import { wholeDuration } from './_words/whole-duration'
 import { LookUpBox } from './look-up-box'
 
@@ -131,23 +131,6 @@ function Boxes({ asked, done, of, next }: { asked: string[]; done: number; of: n
     </ol>
   )
 }
-
-const NUMBERS = [
-  'None',
-  'One',
-  'Two',
-  'Three',
-  'Four',
-  'Five',
-  'Six',
-  'Seven',
-  'Eight',
-  'Nine',
-  'Ten',
-  'Eleven',
-  'Twelve',
-]
-const numberWord = (n: number): string => NUMBERS[n] ?? String(n)
 
 function lookUpWords(asked: string[], done: number, of: number): string {
   const said = (verdict: string, words: string) => {

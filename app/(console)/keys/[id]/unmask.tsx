@@ -5,11 +5,11 @@ import { useRouter } from 'next/navigation'
 import { useState, useTransition } from 'react'
 import { Button } from '../../../_ui/button'
 import { Dialog } from '../../../_ui/dialog'
+import { ReasonField } from '../../../_ui/reason-field'
 import { Failure } from '../../../_ui/section'
 import type { Offer } from './_words/offers'
 import { unmaskKey } from './actions'
 import { useLearned } from './key-context'
-import { ReasonField } from './reason-field'
 
 export function Unmask({ id, offer }: { id: string; offer: Offer }) {
   const [{ request }, setLearned] = useLearned()

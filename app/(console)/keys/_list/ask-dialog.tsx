@@ -6,14 +6,12 @@ import type { KeyFilter } from '../../../../lib/console/keys-filter'
 import { printSearch } from '../../../../lib/console/search-text'
 import { Button } from '../../../_ui/button'
 import { Dialog } from '../../../_ui/dialog'
-import { TextArea } from '../../../_ui/field'
+import { ReasonField } from '../../../_ui/reason-field'
 import { Failure } from '../../../_ui/section'
-import { count, plural } from '../../../_ui/words'
+import { plural } from '../../../_ui/words'
 import { askAboutKeys } from './actions'
 import { useList } from './list-state'
 import { hrefOf, type View } from './view'
-
-const LONGEST_REASON = 2000
 
 interface AskDialogProps {
   open: boolean
@@ -75,16 +73,13 @@ export function AskDialog({ open, onOpenChange, view, keys, many }: AskDialogPro
           One look-up for each key. An unknown outcome is settled where the answer is proof; of every other key it is
           reported what the provider says, and nothing changes.
         </p>
-        <TextArea
-          label="Reason"
+        <ReasonField
           value={reason}
-          maxLength={LONGEST_REASON}
           error={error}
-          onChange={(event) => {
-            setReason(event.target.value)
+          onChange={(text) => {
+            setReason(text)
             setError(null)
           }}
-          hint={`Goes into the audit log. ${count(reason.length)} of ${count(LONGEST_REASON)}.`}
         />
         {failure && <Failure>It was not begun. {failure}</Failure>}
       </div>

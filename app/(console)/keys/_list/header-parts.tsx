@@ -15,7 +15,7 @@ import { exportHref, firstPage, hrefOf, isFirstPage, SORT_WORDS, type View } fro
 const newWords = (fresh: number): string => `${count(fresh)}${fresh >= 1000 ? '+' : ''} new`
 
 /** Rows that came in wait until somebody asks for them: what is read does not move. */
-export function NewKeys({ view }: { view: View }) {
+function NewKeys({ view }: { view: View }) {
   const { news, selection, clearSelection, go, refresh } = useList()
   const isHeld = Object.keys(selection).length > 0
   if (news.failed) return <span className={quiet}>Not live: no answer</span>

@@ -2,7 +2,7 @@
 
 import type { Input } from '../../../../../lib/idempotency/operation'
 
-export const LEFT_OUT = ['paymentMethod', 'note', 'reason'] as const
+const LEFT_OUT = ['paymentMethod', 'note', 'reason'] as const
 
 export interface Retried {
   /** Where the API is. */

@@ -1,9 +1,9 @@
 'use client'
 // Why. Goes into the audit log, so it is asked for wherever something is decided.
-import { TextArea } from '../../../_ui/field'
-import { count } from '../../../_ui/words'
+import { TextArea } from './field'
+import { count } from './words'
 
-export const LONGEST_REASON = 2000
+const LONGEST_REASON = 2000
 
 interface ReasonFieldProps {
   value: string

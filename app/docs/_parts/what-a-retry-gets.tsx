@@ -1,6 +1,6 @@
 // The whole promise in six rows: what the same request with the same key gets, by the state of its record.
-import { STATES, type State } from '../../lib/idempotency/states'
-import { StateMark } from './state-mark'
+import { STATES, type State } from '../../../lib/idempotency/states'
+import { StateMark } from '../../_ui/state-mark'
 import table from './table.module.css'
 
 const ANSWERS: Record<State, { means: string; gets: string }> = {
