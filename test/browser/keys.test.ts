@@ -145,6 +145,7 @@ describe('with keys', () => {
       `order:${one!.order_id}`,
     ]) {
       await search(page, text)
+      await page.waitForURL(({ searchParams }) => searchParams.get('q') === text)
       await expect.poll(() => idsOf(page), text).toEqual([one!.id])
     }
     await search(page, 'tenant:"tenant 0" state:failed error:time age:>1h')
@@ -153,6 +154,29 @@ describe('with keys', () => {
     await expect.poll(() => idsOf(page)).toEqual((await expected(condition)).slice(0, 50))
     await page.reload()
     await expect(searchOf(page)).toHaveValue('state:failed_retryable tenant:"tenant 0" error:time age:>1h')
+  })
+
+  test('what is typed while an earlier search arrives stays, and is what is searched for next', async () => {
+    const page = await open('/keys')
+    let release = () => {}
+    const typed = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(/state=unknown/, async (route) => {
+      await typed
+      await route.continue()
+    })
+    const asked = page.waitForRequest(/state=unknown/)
+    await search(page, 'state:unknown')
+    await asked
+    await searchOf(page).fill('state:completed')
+    release()
+    await page.waitForURL(/state=unknown/)
+    await expect.poll(() => idsOf(page)).toEqual(await expected(`state = 'unknown'`))
+    await expect(searchOf(page)).toHaveValue('state:completed')
+    await searchOf(page).press('Enter')
+    await page.waitForURL(/state=completed/)
+    await expect(searchOf(page)).toHaveValue('state:completed')
   })
 
   test('what the box can’t read is said below it, and nothing is lost', async () => {

@@ -2,7 +2,7 @@
 // The text of the search box while it is edited. It is the reader's until they search; what can't be read stays, with
 // what is wrong with it.
 import { type KeyboardEvent, type RefObject, useEffect, useState } from 'react'
-import { parseSearch, type SearchIssue, tokensOf } from '../../../../lib/console/search-text'
+import { parseSearch, printSearch, type SearchIssue, tokensOf } from '../../../../lib/console/search-text'
 import type { Completion } from './completions'
 import { FOCUS_SEARCH } from './events'
 import { useList } from './list-state'
@@ -21,6 +21,12 @@ export interface SearchText {
   keyDown(event: KeyboardEvent<HTMLInputElement>): void
 }
 
+/** The last search: what was typed, and how its view prints it. */
+interface Asked {
+  typed: string
+  searched: string
+}
+
 export function useSearchText(
   input: RefObject<HTMLInputElement | null>,
   view: View,
@@ -32,14 +38,20 @@ export function useSearchText(
   const [shown, setShown] = useState(searched)
   const [issue, setIssue] = useState(given)
   const [caret, setCaret] = useState<number | null>(null)
+  const [asked, setAsked] = useState<Asked | null>(null)
   const completion = useCompletions(text, caret)
   useFocus(input)
 
-  // Another view has been opened: by a tab, a link, or the browser's own way back.
+  // Another view has been opened: by a search, a tab, a link, or the browser's own way back. One that arrives while the
+  // reader has gone on typing does not take that from them.
   if (shown !== searched) {
+    const isTyping = caret !== null && text !== shown
+    const isAsked = text === asked?.typed && searched === asked.searched
     setShown(searched)
-    setText(searched)
-    setIssue(given)
+    if (!isTyping || isAsked) {
+      setText(searched)
+      setIssue(given)
+    }
   }
 
   function edit(next: string, at: number) {
@@ -65,7 +77,9 @@ export function useSearchText(
     completion.close()
     const parsed = parseSearch(text)
     setIssue(parsed.ok ? null : parsed.issue)
-    if (parsed.ok) go(hrefOf({ ...firstPage(view), filter: parsed.filter }))
+    if (!parsed.ok) return
+    setAsked({ typed: text, searched: printSearch(parsed.filter) })
+    go(hrefOf({ ...firstPage(view), filter: parsed.filter }))
   }
 
   /** The last word as a whole, once it is done: behind its space, or when it has been searched for. */
