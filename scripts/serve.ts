@@ -64,8 +64,9 @@ async function answerUntilStopped(server: NodeServer, context: ServeContext, dra
     await app.prepare()
     const handle = app.getRequestHandler()
     server.open((request, response) => {
-      // Next can't make a Request of it, and would answer 500.
+      // Next can't make a Request of either, and would answer 500.
       if (request.method === 'TRACE') return response.writeHead(405).end()
+      if (request.url === '*') return response.writeHead(400).end()
       request.url = decodable(request.url ?? '/')
       return handle(request, response)
     }, app.getUpgradeHandler())

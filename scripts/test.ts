@@ -1,4 +1,5 @@
-// Every test runs against what `npm start` would serve: the same client, the same build, made by the same code.
+// Every test runs against what `npm start` would serve: the same client, the same build, made by the same code. Beside
+// it lies the build for those tests that hold an attempt between two of its steps.
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { ensureBuild } from './build'
@@ -14,6 +15,7 @@ export interface TestContext {
 
 export async function test({ root, args, say, startLock, stopping }: TestContext): Promise<number> {
   await ensureBuild({ root, say, signal: stopping })
+  await ensureBuild({ root, say, signal: stopping, forTests: true })
   // The tests start nodes of their own, each of which takes it for a moment.
   await startLock.release()
   const vitest = path.join(root, 'node_modules', 'vitest', 'vitest.mjs')

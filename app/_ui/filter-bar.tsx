@@ -3,7 +3,7 @@
 // it is left. A filter that is changed begins at the first page again.
 import clsx from 'clsx'
 import { usePathname, useRouter } from 'next/navigation'
-import { useId, useRef, useTransition } from 'react'
+import { type RefObject, useEffect, useId, useRef, useTransition } from 'react'
 import { Button } from './button'
 
 interface Choice {
@@ -25,7 +25,7 @@ interface Text {
 
 export type Filter = Choice | Text
 
-const control =
+const look =
   'min-h-[30px] w-full rounded-2 border border-line-control bg-bg px-2.5 py-1 text-13 text-text placeholder:text-text-3'
 
 /** `kept` stays in the URL whatever is filtered. */
@@ -46,8 +46,6 @@ export function FilterBar({ filters, kept = {} }: { filters: readonly Filter[]; 
   return (
     <form
       ref={form}
-      // What the URL says is what the fields say, also after going back.
-      key={JSON.stringify(filters.map(({ value }) => value))}
       aria-label="Filter"
       aria-busy={applying || undefined}
       className="flex flex-wrap items-end gap-x-3 gap-y-2 py-3"
@@ -58,48 +56,9 @@ export function FilterBar({ filters, kept = {} }: { filters: readonly Filter[]; 
     >
       {filters.map((filter) =>
         'options' in filter ? (
-          <Labelled key={filter.name} label={filter.label} className="w-40">
-            {(id) => (
-              <select
-                id={id}
-                name={filter.name}
-                defaultValue={filter.value}
-                className={control}
-                onChange={() => form.current?.requestSubmit()}
-              >
-                {filter.options.map(({ value, label }) => (
-                  <option key={value} value={value}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Labelled>
+          <ChoiceFilter key={filter.name} form={form} {...filter} />
         ) : (
-          <Labelled key={filter.name} label={filter.label} className="w-52">
-            {(id) => (
-              <>
-                <input
-                  id={id}
-                  name={filter.name}
-                  defaultValue={filter.value}
-                  placeholder={filter.placeholder}
-                  className={control}
-                  autoComplete="off"
-                  spellCheck={false}
-                  list={filter.known && `${id}-known`}
-                  onBlur={(event) => event.target.value.trim() !== filter.value && form.current?.requestSubmit()}
-                />
-                {filter.known && (
-                  <datalist id={`${id}-known`}>
-                    {filter.known.map((value) => (
-                      <option key={value} value={value} />
-                    ))}
-                  </datalist>
-                )}
-              </>
-            )}
-          </Labelled>
+          <TextFilter key={filter.name} form={form} {...filter} />
         ),
       )}
       <Button type="submit" className="sr-only">
@@ -112,6 +71,79 @@ export function FilterBar({ filters, kept = {} }: { filters: readonly Filter[]; 
       )}
     </form>
   )
+}
+
+type InForm = { form: RefObject<HTMLFormElement | null> }
+
+function ChoiceFilter({ form, name, label, value, options }: Choice & InForm) {
+  const control = useShown<HTMLSelectElement>(value)
+  return (
+    <Labelled label={label} className="w-40">
+      {(id) => (
+        <select
+          ref={control}
+          id={id}
+          name={name}
+          defaultValue={value}
+          className={look}
+          onChange={() => form.current?.requestSubmit()}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  )
+}
+
+function TextFilter({ form, name, label, value, placeholder, known }: Text & InForm) {
+  const control = useShown<HTMLInputElement>(value)
+  return (
+    <Labelled label={label} className="w-52">
+      {(id) => (
+        <>
+          <input
+            ref={control}
+            id={id}
+            name={name}
+            defaultValue={value}
+            placeholder={placeholder}
+            className={look}
+            autoComplete="off"
+            spellCheck={false}
+            list={known && `${id}-known`}
+            onBlur={(event) => event.target.value.trim() !== value && form.current?.requestSubmit()}
+          />
+          {known && (
+            <datalist id={`${id}-known`}>
+              {known.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
+      )}
+    </Labelled>
+  )
+}
+
+/**
+ * What the URL says is what the control says, also after going back; but what a reader has begun to change while
+ * another filter's rows were on their way stays theirs, and so does the focus.
+ */
+function useShown<Control extends HTMLInputElement | HTMLSelectElement>(value: string) {
+  const control = useRef<Control>(null)
+  const shown = useRef(value)
+  useEffect(() => {
+    const { current } = control
+    const isBeingChanged = current === document.activeElement && current?.value.trim() !== shown.current
+    if (current && !isBeingChanged) current.value = value
+    shown.current = value
+  }, [value])
+  return control
 }
 
 function Labelled({

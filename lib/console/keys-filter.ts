@@ -16,8 +16,11 @@ const text = (min: number, max: number) =>
   z.string().trim().min(min).max(max).refine(isStorable, 'must not contain NUL or lone surrogates')
 
 const State = z.enum(STATES)
-/** PostgreSQL has no year 0. */
-export const Instant = z.iso.datetime({ offset: true }).refine((at) => !at.startsWith('0000'), 'is before all time')
+/** PostgreSQL has no year 0, and no offset of 16 hours or more. */
+export const Instant = z.iso
+  .datetime({ offset: true })
+  .refine((at) => !at.startsWith('0000'), 'is before all time')
+  .refine((at) => !/[+-](?:1[6-9]|2\d):?\d\d$/.test(at), 'has an offset that no place has')
 
 /** From a query, where all is text and a list of one is no list, as well as from JSON. */
 export const KeyFilter = z.strictObject({

@@ -7,7 +7,7 @@ import { settle } from './sql/settle'
 
 /** False when it was not abandoned: taken up meanwhile, or not past its time. */
 export async function abandon(
-  { store, observe }: Pick<Boundary, 'store' | 'observe'>,
+  { store, observe, step }: Pick<Boundary, 'store' | 'observe' | 'step'>,
   operation: AnyOperation,
   found: { record: KeyRecord; input: Input },
   by: string,
@@ -26,6 +26,8 @@ export async function abandon(
   })
   const event = { event: 'abandoned', by } as const
   const settled = await settle(store, { recordId, attempt, from: ['pending'], settlement, event })
-  if (settled) observe?.({ kind: 'moved', from: 'pending', to: 'completed', endpoint, tenantId })
-  return settled !== null
+  if (!settled) return false
+  await step?.('settled')
+  observe?.({ kind: 'moved', from: 'pending', to: 'completed', endpoint, tenantId })
+  return true
 }

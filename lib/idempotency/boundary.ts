@@ -12,7 +12,7 @@ export interface Boundary {
   defaultRetentionHours: number
   /** Told of what a request's own outcome does not say, for whoever counts. */
   observe?(event: BoundaryEvent): void
-  /** Passed between any two statements or calls of an attempt. A test holds or kills the process here. */
+  /** Passed between any two statements or calls of whoever works on a record. A test holds or kills the process here. */
   step?(step: Step): Promise<void> | void
 }
 
@@ -51,9 +51,11 @@ export interface Moved {
   unknownSeconds?: number | null
 }
 
+/** Each says what has just been done, or is about to be; whoever does it, an owner or another in its place. */
 export const STEPS = [
   'reserving',
   'reserved',
+  'found',
   'claimed',
   'advanced',
   'looked_up',
@@ -62,6 +64,16 @@ export const STEPS = [
   'settled',
   'released',
   'given_up',
+  'lease_over',
+  /** A guarded write changed nothing: the record is not as it was read. */
+  'late',
+  'evidence_read',
+  'told',
   'evidence_kept',
+  'proof_read',
+  'recalled',
+  'reconciling',
+  'put_off',
+  'requeued',
 ] as const
 export type Step = (typeof STEPS)[number]

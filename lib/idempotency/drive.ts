@@ -90,7 +90,9 @@ async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<D
   const { recordId, number: attempt } = d.attempt
   if (await stillOwned(d.boundary.store, { recordId, attempt, forMs: external.timeLimitMs })) return null
   // Told of the effect since the claim: settle with that. Otherwise the record is not ours any more.
+  await d.boundary.step?.('late')
   const evidence = await effectEvidence(d.boundary.store, recordId)
+  await d.boundary.step?.('evidence_read')
   return evidence ? settleOwn(d, external.conclude(d.attempt, evidence), evidence) : releaseOwn(d, 'lease_too_short')
 }
 
@@ -131,6 +133,7 @@ async function settleOwn<Body, Report>(
     await d.boundary.step?.('settled')
     return { kind: 'answered', answer: settlement.answer, expiresAt: settled.expiresAt }
   }
+  await d.boundary.step?.('late')
   if (executed?.kind !== 'succeeded') {
     const told = await settleWithWhatWasTold(d, executed)
     if (told) return told
@@ -146,6 +149,7 @@ async function settleWithWhatWasTold<Body, Report>(
 ): Promise<Driven | null> {
   const told = await persist(d.boundary.store, d.lease, (store) => effectEvidence(store, d.attempt.recordId))
   if (told === 'store_lost') return storeLost(executed)
+  await d.boundary.step?.('evidence_read')
   return told && settleOwn(d, d.operation.external.conclude(d.attempt, told), told)
 }
 
@@ -190,7 +194,10 @@ async function releaseOwn<Body, Report>(d: Drive<Body, Report>, code: string): P
     ),
   )
   if (released === 'store_lost') return { kind: 'not_executed', code, expiresAt: null }
-  if (!released) return (await settleWithWhatWasTold(d)) ?? fenced(d)
+  if (!released) {
+    await d.boundary.step?.('late')
+    return (await settleWithWhatWasTold(d)) ?? fenced(d)
+  }
   await d.boundary.step?.('released')
   return { kind: 'not_executed', code, expiresAt: released.expiresAt }
 }
@@ -211,7 +218,7 @@ async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promi
 
 /** The record is safely unknown by now: a store that is lost here is somebody else's to ask again. */
 function settledByEvidence<Body, Report>(d: Drive<Body, Report>): Promise<boolean> {
-  return settleByEvidence(d.boundary.store, d.operation, d.attempt.recordId, d.boundary.observe).catch((error) => {
+  return settleByEvidence(d.boundary, d.operation, d.attempt.recordId).catch((error) => {
     if (isUnavailable(error)) return false
     throw error
   })

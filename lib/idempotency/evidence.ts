@@ -1,10 +1,8 @@
 // Evidence from whoever is not a record's owner: a webhook, a late owner, a look-up. It is kept once, and settles the
 // record at once where nobody owns it and it is proof; what an owner still works on keeps it until the owner settles
 // or the lease ends. A final record stays as it is.
-import type { Store } from '../db/store'
-import type { Boundary } from './boundary'
 import type { AnyOperation } from './operation'
-import { settleByEvidence } from './settle-by-evidence'
+import { settleByEvidence, type Witnessing } from './settle-by-evidence'
 import { type Evidence, keepEvidence } from './sql/evidence'
 
 export type Applied =
@@ -16,7 +14,7 @@ export type Applied =
 
 /** Brought again, the same evidence is not kept twice; it only ends what was not ended the first time. */
 export async function applyEvidence(
-  through: { store: Pick<Store, 'query'> } & Pick<Boundary, 'observe' | 'step'>,
+  through: Witnessing,
   operations: { get(endpoint: string): AnyOperation | undefined },
   evidence: Evidence,
 ): Promise<Applied> {
@@ -27,6 +25,6 @@ export async function applyEvidence(
   if (kept.state !== 'unknown' && kept.state !== 'failed_retryable') return 'kept'
   const operation = operations.get(kept.endpoint)
   if (!operation) return 'kept'
-  const settled = await settleByEvidence(through.store, operation, evidence.recordId, through.observe)
+  const settled = await settleByEvidence(through, operation, evidence.recordId)
   return settled ? 'settled' : 'kept'
 }

@@ -71,12 +71,15 @@ export async function run<Body, Report>(
   let created = false
   /** The record that this request owned and lost: from then on it is a duplicate, and one that calls nobody. */
   let fenced: KeyRecord | null = null
+  /** What this request found or made. It makes no other, also when that one is gone: it would run a second time. */
+  let seen: KeyRecord | null = null
   let triedEvidence = false
 
   for (let turn = 1; ; turn++) {
     const lease = new LeaseClock(boundary.leaseMs)
     await boundary.step?.('reserving')
-    const found = await reserveFor(boundary, operation, request, fingerprint).catch((error: unknown) => {
+    const reserving: KeyedRequest<Body> = { ...request, mayCreate: request.mayCreate && !seen }
+    const found = await reserveFor(boundary, operation, reserving, fingerprint).catch((error: unknown) => {
       if (fenced && isUnavailable(error)) return { kind: 'store_lost' as const, expiresAt: fenced.expiresAt }
       throw error
     })
@@ -84,9 +87,11 @@ export async function run<Body, Report>(
     if (found.kind === 'store_lost')
       return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: found.expiresAt, created }
     if (turn === 1) request.reserved?.(found.kind === 'created')
-    if (found.kind === 'not_allowed') return found
+    if (found.kind === 'not_allowed') return seen ? { kind: 'expired', record: seen } : found
     const { record } = found
+    seen = record
 
+    if (found.kind === 'existing') await boundary.step?.('found')
     if (found.kind === 'created') {
       created = true
       const { endpoint, tenantId, state: to } = record
@@ -130,7 +135,7 @@ export async function run<Body, Report>(
       case 'settle_by_evidence':
         // What can't be booked is for people to resolve.
         if (triedEvidence) return { kind: 'unknown', record }
-        triedEvidence = !(await settleByEvidence(boundary.store, operation, record.id, boundary.observe))
+        triedEvidence = !(await settleByEvidence(boundary, operation, record.id))
         break
       case 'claim': {
         // A process that slept must not wake up and charge, nor for somebody who has gone.
@@ -166,10 +171,11 @@ async function leaseIsOver(boundary: Boundary, operation: AnyOperation, record: 
   const { id: recordId, attempt, endpoint, tenantId } = record
   const moved = await leaseOver(boundary.store, { recordId, attempt, by: boundary.nodeId })
   if (!moved) return
+  await boundary.step?.('lease_over')
   boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
   boundary.observe?.({ kind: 'moved', from: 'in_progress', to: moved.state, endpoint, tenantId })
   if (moved.state === 'unknown') boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
-  if (moved.hasEvidence) await settleByEvidence(boundary.store, operation, recordId, boundary.observe)
+  if (moved.hasEvidence) await settleByEvidence(boundary, operation, recordId)
 }
 
 /** Null for an owner that was fenced: its client is answered as a duplicate is. */

@@ -9,20 +9,26 @@ import { openUnbookable, proofOf } from './sql/evidence'
 import { findWithRequest } from './sql/find'
 import { settle } from './sql/settle'
 
+/** Of the boundary, what is needed here; another store for one who must get past the circuit. */
+export type Witnessing = { store: Pick<Store, 'query'> } & Pick<Boundary, 'observe' | 'step'>
+
 /** False when what is stored proves nothing, can't be booked, or somebody was faster: read the record again. */
 export async function settleByEvidence(
-  store: Pick<Store, 'query'>,
+  { store, observe, step }: Witnessing,
   operation: AnyOperation,
   recordId: string,
-  observe?: Boundary['observe'],
   /** What else commits with the move. */
   along: Effects = [],
 ): Promise<boolean> {
   const proof = await proofOf(store, recordId)
+  await step?.('proof_read')
   const found = proof && (await findWithRequest(store, recordId))
   if (!found || found.record.attempt !== proof.attempt) return false
+  await step?.('found')
   const { executed, state, attempt } = proof
-  const conclusion = operation.external.conclude(await recallAttempt(operation, found), executed)
+  const recalled = await recallAttempt(operation, found)
+  await step?.('recalled')
+  const conclusion = operation.external.conclude(recalled, executed)
   const settlement = { ...conclusion, effects: [...along, ...conclusion.effects] }
   const event = { event: 'settled', by: proof.source, attempt, verdict: executed.kind } as const
   const settled = await settle(store, { recordId, attempt, from: [state], settlement, event }).catch(
@@ -34,6 +40,7 @@ export async function settleByEvidence(
     },
   )
   if (settled) {
+    await step?.('settled')
     const { endpoint, tenantId } = found.record
     const { unknownSeconds } = settled
     observe?.({ kind: 'moved', from: state, to: 'completed', endpoint, tenantId, unknownSeconds })

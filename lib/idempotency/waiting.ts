@@ -4,6 +4,8 @@ import pg from 'pg'
 import { CHANNEL } from './sql/notify'
 
 const RECONNECT_AFTER_MS = 500
+/** Whoever waits longer for the line looks for itself. */
+const LISTEN_LIMIT_MS = 3000
 
 export interface Waiting {
   /** Begins to listen for a record; call before the record is marked as awaited. */
@@ -41,7 +43,8 @@ export function openWaiting(url: string): Waiting {
       const fresh = new pg.Client({
         connectionString: url,
         application_name: 'onceover-listen',
-        connectionTimeoutMillis: 3000,
+        connectionTimeoutMillis: LISTEN_LIMIT_MS,
+        query_timeout: LISTEN_LIMIT_MS,
         keepAlive: true,
       })
       fresh.on('error', () => {})

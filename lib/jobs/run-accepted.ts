@@ -18,6 +18,7 @@ export async function runAcceptedJob(
   if (!operation) return
   // What the job does is part of the request that was accepted, however long ago.
   await withRequestId(found.requestId, async () => {
+    await boundary.step?.('found')
     if (await abandon(boundary, operation, found, boundary.nodeId)) return
     await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
   })

@@ -58,6 +58,7 @@ async function* sweepExpiredLeases(
 ): AsyncIterable<Batch> {
   for (;;) {
     const moved = await sweepLeases(boundary.store, { limit: BATCH, by: 'sweeper' })
+    await boundary.step?.('lease_over')
     const counts = { leasesOver: moved.length, unknown: 0, failedRetryable: 0 }
     for (const { id, state, endpoint, tenantId, hasEvidence } of moved) {
       boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
@@ -67,7 +68,7 @@ async function* sweepExpiredLeases(
         boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
       } else counts.failedRetryable++
       const operation = operations.get(endpoint)
-      if (hasEvidence && operation) await settleByEvidence(boundary.store, operation, id, boundary.observe)
+      if (hasEvidence && operation) await settleByEvidence(boundary, operation, id)
     }
     if (moved.length > 0) yield { counts, ids: moved.map(({ id }) => id) }
     if (moved.length < BATCH) return
@@ -83,7 +84,8 @@ async function* settleTold(boundary: Boundary, operations: ReadonlyMap<string, A
     const ids: string[] = []
     for (const { id, endpoint } of rows) {
       const operation = operations.get(endpoint)
-      if (operation && (await settleByEvidence(boundary.store, operation, id, boundary.observe))) ids.push(id)
+      await boundary.step?.('found')
+      if (operation && (await settleByEvidence(boundary, operation, id))) ids.push(id)
     }
     if (ids.length > 0) yield { counts: { settledByEvidence: ids.length }, ids }
     if (rows.length < BATCH) return
@@ -101,7 +103,9 @@ async function* abandonUntaken(
       SELECT r.id FROM idempotency_records r WHERE ${ABANDONED} AND r.id > ${after} ORDER BY r.id LIMIT ${BATCH}::int`)
     const ids: string[] = []
     for (const { id } of rows) {
+      await boundary.step?.('found')
       const record = await findWithRequest(boundary.store, id)
+      await boundary.step?.('recalled')
       const operation = record && operations.get(record.record.endpoint)
       if (operation && (await abandon(boundary, operation, record, 'sweeper'))) ids.push(id)
     }
@@ -116,7 +120,11 @@ async function* requeueOrphans(boundary: Boundary, orphans: Sql): AsyncIterable<
     const ids = await boundary.store.query<{ id: string }>(sql`
       SELECT r.id FROM idempotency_records r WHERE ${orphans} ORDER BY r.created_at LIMIT ${BATCH}::int`)
     // One statement each: a job that came into being meanwhile is replaced, never doubled.
-    for (const { id } of ids) await boundary.store.query(sql`SELECT ${enqueueAccepted(id)}`)
+    for (const { id } of ids) {
+      await boundary.step?.('found')
+      await boundary.store.query(sql`SELECT ${enqueueAccepted(id)}`)
+      await boundary.step?.('requeued')
+    }
     if (ids.length > 0) yield { counts: { requeued: ids.length }, ids: ids.map(({ id }) => id) }
     if (ids.length < BATCH) return
   }

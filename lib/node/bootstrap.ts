@@ -12,6 +12,9 @@ import { hashSecret, newSecret } from '../tenants/secret'
 /** Any number, as long as nothing else in the database uses it. */
 const BOOTSTRAP_LOCK = 7_306_501
 
+/** Prisma would give up after five seconds, and those who wait for the lock wait that long on a busy machine. */
+const TURN_LIMIT_MS = 60_000
+
 export interface FirstSecrets {
   /** Null when it was there already, or was given by the environment. */
   apiKey: string | null
@@ -20,10 +23,13 @@ export interface FirstSecrets {
 
 export async function bootstrap(store: Store, settings: Config): Promise<FirstSecrets> {
   await sessionSecret(store)
-  return openPrisma(store).$transaction(async (tx) => {
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${BOOTSTRAP_LOCK})`
-    return { apiKey: await firstApiKey(tx, settings), admin: await firstAdmin(tx, settings) }
-  })
+  return openPrisma(store).$transaction(
+    async (tx) => {
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(${BOOTSTRAP_LOCK})`
+      return { apiKey: await firstApiKey(tx, settings), admin: await firstAdmin(tx, settings) }
+    },
+    { timeout: TURN_LIMIT_MS, maxWait: TURN_LIMIT_MS },
+  )
 }
 
 async function firstApiKey(tx: Prisma.TransactionClient, settings: Config): Promise<string | null> {

@@ -10,13 +10,14 @@ import type { EffectKind, ProviderEvent } from '../payments/gateway'
 /** What a key that stands for such an effect was reserved for. An event of another kind does not speak of it. */
 const RESOURCES: Record<EffectKind, string> = { charge: 'order', refund: 'refund' }
 
-export function applyProviderEvent(
+export async function applyProviderEvent(
   boundary: Boundary,
   operations: ReadonlyMap<string, AnyOperation>,
   event: ProviderEvent,
 ): Promise<Applied | 'not_ours'> {
   const recordId = recordIdOf(event.providerKey)
-  if (!recordId) return Promise.resolve('not_ours')
+  if (!recordId) return 'not_ours'
+  await boundary.step?.('told')
   const { kind, providerRef: ref } = event.outcome
   return applyEvidence(boundary, operations, {
     recordId,

@@ -54,7 +54,9 @@ export async function reconcile(
   along: Asker['along'] = () => [],
 ): Promise<Reconciled | null> {
   const { store } = r.boundary
+  await r.boundary.step?.('reconciling')
   const found = await findToReconcile(store, recordId)
+  await r.boundary.step?.('found')
   const operation = found && r.operations.get(found.record.endpoint)
   // A refusal made nothing that the provider could know of.
   if (!operation || !found.record.resource) return null
@@ -77,7 +79,7 @@ async function settleWithEvidence(
 ): Promise<Reconciled> {
   const told = { verdict: 'succeeded', settled: false, deadLettered: false, ref: null } as const
   const also = asker.along('succeeded', record)
-  if (await settleByEvidence(r.boundary.store, operation, record.id, movesOnly(r.boundary), also))
+  if (await settleByEvidence(movesOnly(r.boundary), operation, record.id, also))
     return { ...told, state: 'completed', settled: true }
   return { ...told, state: record.state, ...(await later(r, record, asker.by, 'pending')) }
 }
@@ -89,29 +91,28 @@ async function lookUp(
   asker: Asker,
 ): Promise<Reconciled> {
   const attempt = await recallAttempt(operation, found)
+  await r.boundary.step?.('recalled')
   const verdict = await askProvider(operation, attempt)
+  await r.boundary.step?.('looked_up')
   const { ref = null, shown } = 'ref' in verdict ? verdict : {}
   const unmoved = { verdict: verdict.kind, state: found.record.state, settled: false, deadLettered: false, ref, shown }
   if (found.record.state !== 'unknown') return unmoved
   return { ...unmoved, ...(await apply(r, operation, found, attempt, verdict, asker)) }
 }
 
-const later = (r: Reconciliation, record: KeyRecord, by: string, verdict: 'pending' | 'unreachable') =>
-  putOff(r.boundary.store, {
-    recordId: record.id,
-    attempt: record.attempt,
-    by,
-    verdict,
-    intervalMs: r.intervalMs,
-    maxAttempts: r.maxAttempts,
-  })
+async function later(r: Reconciliation, record: KeyRecord, by: string, verdict: 'pending' | 'unreachable') {
+  const { boundary, intervalMs, maxAttempts } = r
+  const { id: recordId, attempt } = record
+  const putOffTo = await putOff(boundary.store, { recordId, attempt, by, verdict, intervalMs, maxAttempts })
+  await boundary.step?.('put_off')
+  return putOffTo
+}
 
 /** Whatever was settled, and with what, this file tells once that it was found out. */
-const movesOnly =
-  ({ observe }: Boundary): Boundary['observe'] =>
-  (event) => {
-    if (event.kind === 'moved') observe?.(event)
-  }
+const movesOnly = (boundary: Boundary): Boundary => ({
+  ...boundary,
+  observe: (event) => event.kind === 'moved' && boundary.observe?.(event),
+})
 
 /** A look-up that came too early, or says "not yet", is neither. */
 function tell(boundary: Boundary, { endpoint, tenantId }: KeyRecord, { settled, verdict, deadLettered }: Reconciled) {
@@ -142,6 +143,7 @@ async function apply(
   const tooEarly = verdict.kind === 'not_found' || (verdict.kind === 'declined' && record.attempt > 1)
   if (tooEarly && !found.settled) {
     await waitForSettleWindow(store, guard, by)
+    await r.boundary.step?.('put_off')
     return {}
   }
   switch (verdict.kind) {
@@ -157,6 +159,7 @@ async function apply(
         return 'unbookable' as const
       })
       if (done === 'unbookable') return later(r, record, by, 'pending')
+      await r.boundary.step?.(done ? 'settled' : 'late')
       if (done) return moved('completed', done.unknownSeconds)
       // Late: the record is not as it was read. What was learned is kept, and may settle what it is by now.
       const sourceId = `${guard.recordId}:${verdict.ref}`
@@ -168,9 +171,10 @@ async function apply(
       const event = { event: 'released', by, ...guard, verdict: 'not_found' } as const
       const next = record.async ? rerunAccepted(record.id, record.attempt) : undefined
       const done = await release(store, { ...guard, from: 'unknown', code: 'not_executed', effects, event, next })
+      await r.boundary.step?.(done ? 'released' : 'late')
       if (done) return moved('failed_retryable', done.unknownSeconds)
       // Somebody moved it on, or told us of the effect while we asked.
-      const told = await settleByEvidence(store, operation, record.id, movesOnly(r.boundary), also)
+      const told = await settleByEvidence(movesOnly(r.boundary), operation, record.id, also)
       return told ? { settled: true, state: 'completed' } : {}
     }
     case 'pending':

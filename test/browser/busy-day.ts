@@ -198,7 +198,9 @@ const samplesOf = (finishedCount: number) => `
   FROM generate_series(0, 8 * 1440) m, (VALUES
     ('pending', 12, 0.2, 0), ('in_progress', 9, 0.2, 10), ('completed', ${finishedCount}, 0, 0),
     ('failed_retryable', 204, 0.03, 20), ('unknown', 12, 0.15, 174), ('expired', ${finishedCount * 2}, 0, 0)
-  ) AS s (state, usual, noise, excess)`
+  ) AS s (state, usual, noise, excess)
+  -- the node beside us counts, too
+  ON CONFLICT (at, state) DO UPDATE SET count = excluded.count, oldest_seconds = excluded.oldest_seconds`
 
 const MISUSES = `
   INSERT INTO misuse (id, at, tenant_id, endpoint, key, record_id, changed_paths, request_id)

@@ -1,7 +1,6 @@
 // Two operators and a viewer at a real node, and keys in the situations that they are needed for.
 import type { Browser, BrowserContext, Page } from '@playwright/test'
-import { expect } from '@playwright/test'
-import { complaints, type Person, signedIn, type Visit } from '../support/browser'
+import { complaints, expect, type Person, signedIn, type Visit } from '../support/browser'
 import { ADMIN_TOKEN, type Client, freshKey, type OrderRequest, orderBody, send } from '../support/client'
 import { runSql } from '../support/tenant'
 

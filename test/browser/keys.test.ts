@@ -1,19 +1,20 @@
 // The page of keys, as people use it: find, read, select, act, share.
 import { readFile } from 'node:fs/promises'
-import { type Browser, type BrowserContext, expect, type Locator, type Page } from '@playwright/test'
+import type { Browser, BrowserContext, Locator, Page } from '@playwright/test'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { fillRecords } from '../console/many-records'
-import { complaints, openBrowser, signedIn, violations } from '../support/browser'
+import { complaints, dress, expect, expectToFit, openBrowser, signedIn, violations } from '../support/browser'
 import { ADMIN_TOKEN, freshKey, orderBody, send } from '../support/client'
 import { openSite, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
+import { tryAgain, withoutDatabase } from './outage'
 
 const ADMIN = { email: 'admin@example.com', password: 'the password of the admin' }
 const VIEWER = { email: 'viewer@example.com', password: 'the password of the viewer' }
 const RECORDS = 4000
 /** The page looks for new rows every five seconds. */
-const LIVE = { timeout: 15_000 }
+const LIVE = { timeout: 30_000 }
 
 let site: Site
 let browser: Browser
@@ -42,8 +43,6 @@ async function open(path: string, context = admin): Promise<Page> {
   const page = await context.newPage()
   pages.push({ page, heard: complaints(page) })
   await page.goto(path)
-  // Next's own sign of life: its scripts have run.
-  await page.locator('next-route-announcer').waitFor({ state: 'attached' })
   return page
 }
 afterEach(async () => {
@@ -256,6 +255,7 @@ describe('with keys', () => {
     await expect(page.getByRole('dialog', { name: 'Keyboard and search' })).toBeVisible()
     await page.keyboard.press('j')
     await page.keyboard.press('Escape')
+    await expect(page.getByRole('dialog')).toHaveCount(0)
     await page.keyboard.press('/')
     await page.keyboard.type('jx?')
     await expect(searchOf(page)).toHaveValue('jx?')
@@ -421,30 +421,19 @@ describe('with keys', () => {
 
   describe.each(['light', 'dark'] as const)('in the %s', (theme) => {
     test('axe finds nothing wrong, on a wide screen and on a narrow one', async () => {
-      const context = await browser.newContext({
-        baseURL: site.url,
-        colorScheme: theme,
-        storageState: await admin.storageState(),
-        reducedMotion: 'reduce',
-      })
-      for (const width of [1920, 1440, 320]) {
-        const page = await context.newPage()
-        await page.setViewportSize({ width, height: 900 })
-        await page.goto('/keys?state=unknown&q=error:time')
-        await expect(rowsOf(page).first()).toBeVisible()
-        await rowsOf(page).first().getByRole('checkbox').click()
+      const page = await open('/keys?state=unknown&q=error:time')
+      await rowsOf(page).first().getByRole('checkbox').click()
+      for (const width of [1920, 320, 1440]) {
+        await dress(page, theme, width)
         await expect(page.getByText('1 selected')).toBeVisible()
         expect(await violations(page)).toEqual([])
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-        await page.close()
+        await expectToFit(page)
       }
-      const page = await context.newPage()
       await page.goto('/keys')
       await page.keyboard.press('/')
       await page.keyboard.type('st')
       await expect(page.getByRole('listbox')).toBeVisible()
       expect(await violations(page)).toEqual([])
-      await context.close()
     })
   })
 
@@ -452,25 +441,15 @@ describe('with keys', () => {
     const page = await admin.newPage()
     await page.goto('/keys?q=error:time')
     await expect(rowsOf(page).first()).toBeVisible()
-    const database = new URL(site.databaseUrl).pathname.slice(1)
-    const server = new URL(site.databaseUrl)
-    server.pathname = '/postgres'
-    try {
-      await runSql(server.href, `ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
-      await runSql(server.href, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database])
+    await withoutDatabase(site, async () => {
       await search(page, 'error:time state:unknown')
       await expect(page.getByText('The keys can’t be read: the database does not answer.')).toBeVisible(LIVE)
       await expect(searchOf(page)).toHaveValue('state:unknown error:time')
       await page.reload()
       await expect(page.getByText('The keys can’t be read: the database does not answer.')).toBeVisible(LIVE)
       await expect(searchOf(page)).toHaveValue('state:unknown error:time')
-    } finally {
-      await runSql(server.href, `ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)
-    }
-    await expect(async () => {
-      await page.getByRole('button', { name: 'Try again' }).click()
-      await expect(rowsOf(page).first()).toBeVisible({ timeout: 2000 })
-    }).toPass({ timeout: 20_000 })
+    })
+    await tryAgain(page, rowsOf(page).first())
     await page.close()
   })
 })

@@ -1,8 +1,8 @@
 // Maintenance, as an operator on call uses it: count, decide, run, watch, stop, look back.
-import { type Browser, expect, type Locator, type Page } from '@playwright/test'
+import type { Browser, Locator, Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { newId } from '../../lib/db/id'
-import { openBrowser, violations } from '../support/browser'
+import { dress, expect, expectToFit, LOOKS, openBrowser, violations } from '../support/browser'
 import { openSite, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { auditOf, type Desk, dialogOf, type Hired, hire, place, placeUnknown, sit } from './key-desk'
@@ -82,12 +82,12 @@ describe('a dry run', () => {
     await page.goto('/maintenance')
     const card = cardOf('Reaper')
     await card.getByRole('button', { name: 'Dry run' }).click()
+    await expect(page.getByText('3 keys would be touched, none was.').first()).toBeVisible()
     await expect(card.getByRole('heading', { name: 'Dry run: 3 keys' })).toBeVisible()
     await expect(card).toContainText('Nothing was changed.')
     const row = card.getByRole('row', { name: /Completed/ })
     await expect(row).toContainText('state = completed and expiresAt <= now')
     await expect(row).toContainText('demo 3')
-    await expect(page.getByText('3 keys would be touched, none was.').first()).toBeVisible()
     expect(await sql('SELECT DISTINCT state FROM idempotency_records WHERE id = ANY($1)', [ids])).toEqual([
       { state: 'completed' },
     ])
@@ -201,12 +201,11 @@ describe('a run', () => {
 describe('all runs', () => {
   test('are filtered by what the URL says, and read page by page', async () => {
     await sql('DELETE FROM runs')
-    for (let i = 0; i < 60; i++)
-      await sql(
-        `INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, state, done, counts, sample, started_at, finished_at)
-         VALUES ($1, 'sweeper', false, true, 'node-1', 'succeeded', 1, '{}', '{}', now() - $2 * interval '1 minute', now())`,
-        [newId('run'), i],
-      )
+    await sql(
+      `INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, state, done, counts, sample, started_at, finished_at)
+       SELECT 'run_' || lpad(i::text, 26, '0'), 'sweeper', false, true, 'node-1', 'succeeded', 1, '{}', '{}',
+         now() - i * interval '1 minute', now() FROM generate_series(0, 59) i`,
+    )
     await end(await running(3), 3)
     await page.goto('/maintenance')
     await page.getByRole('link', { name: 'All runs' }).click()
@@ -216,7 +215,7 @@ describe('all runs', () => {
     await expect(rows).toHaveCount(11)
     await page.getByLabel('By', { exact: true }).selectOption('People and scripts')
     await expect(rows).toHaveCount(1)
-    expect(new URL(page.url()).search).toBe('?by=people')
+    await expect(page).toHaveURL(/\?by=people$/)
     await expect(rows.first()).toContainText('After the outage.')
   })
 
@@ -290,10 +289,8 @@ test('while the database is gone says so in each place, and comes back by itself
   const seat = await sit(browser, site.url, mara)
   await seat.page.goto('/maintenance')
   await expect(cardOf('Reaper', seat.page)).toBeVisible()
-  await withoutDatabase(site.databaseUrl, async () => {
-    await expect(seat.page.getByRole('main').getByText('How the four stand can’t be read just now.')).toBeVisible({
-      timeout: 20_000,
-    })
+  await withoutDatabase(site, async () => {
+    await expect(seat.page.getByRole('main').getByText('How the four stand can’t be read just now.')).toBeVisible()
     await expect(seat.page.getByRole('main').getByText('The history can’t be read just now.')).toBeVisible()
     await expect(seat.page.getByRole('heading', { level: 1, name: 'Maintenance' })).toBeVisible()
   })
@@ -301,27 +298,20 @@ test('while the database is gone says so in each place, and comes back by itself
   await seat.context.close()
 })
 
-test.each([
-  ['light', 1440],
-  ['dark', 1440],
-  ['dark', 320],
-  ['light', 1920],
-] as const)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
-  const seat = await sit(browser, site.url, mara, { theme, width })
+test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+  await dress(page, theme, width)
   for (const path of ['/maintenance', '/maintenance/runs']) {
-    await seat.page.goto(path)
-    await expect(seat.page.getByRole('table').first()).toBeVisible()
-    expect(await violations(seat.page)).toEqual([])
-    expect(await seat.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    await page.goto(path)
+    await expect(page.getByRole('table').first()).toBeVisible()
+    expect(await violations(page)).toEqual([])
+    await expectToFit(page)
   }
-  await seat.page.goto('/maintenance')
-  await cardOf('Reaper', seat.page).getByRole('button', { name: 'Dry run' }).click()
-  await expect(cardOf('Reaper', seat.page).getByRole('heading', { name: /^Dry run:/ })).toBeVisible({ timeout: 20_000 })
-  await cardOf('Reaper', seat.page).getByRole('button', { name: 'Run now' }).click()
-  await expect(dialogOf(seat.page).getByText(/will be expired or deleted/)).toBeVisible()
-  expect(await violations(seat.page)).toEqual([])
-  expect(seat.complaints).toEqual([])
-  await seat.context.close()
+  await page.goto('/maintenance')
+  await cardOf('Reaper').getByRole('button', { name: 'Dry run' }).click()
+  await expect(cardOf('Reaper').getByRole('heading', { name: /^Dry run:/ })).toBeVisible({ timeout: 20_000 })
+  await cardOf('Reaper').getByRole('button', { name: 'Run now' }).click()
+  await expect(dialogOf(page).getByText(/will be expired or deleted/)).toBeVisible()
+  expect(await violations(page)).toEqual([])
 })
 
 test('nothing was complained about', () => {

@@ -1,8 +1,15 @@
 // A database that takes no connections for a while, as one that is being restored.
-import { expect, type Locator, type Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
+import { expect } from '../support/browser'
+import { send, until } from '../support/client'
+import type { Site } from '../support/site'
 import { runSql } from '../support/tenant'
 
-export async function withoutDatabase(databaseUrl: string, meanwhile: () => Promise<void>): Promise<void> {
+/** Ends when the site has its database again, and knows it. */
+export async function withoutDatabase(
+  { url, databaseUrl }: Pick<Site, 'url' | 'databaseUrl'>,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
   const server = new URL(databaseUrl)
   const name = server.pathname.slice(1)
   server.pathname = '/postgres'
@@ -12,6 +19,11 @@ export async function withoutDatabase(databaseUrl: string, meanwhile: () => Prom
     await meanwhile()
   } finally {
     await runSql(server.href, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
+    await until(
+      () => send(new URL('/api/ready', url)),
+      ({ status }) => status === 200,
+      30_000,
+    )
   }
 }
 

@@ -1,22 +1,21 @@
 // The overview, as people meet it: empty, alive with sample traffic, on a bad day, on a calm one, and without a store.
-import { type Browser, type BrowserContext, expect, type Locator, type Page } from '@playwright/test'
+import type { Browser, BrowserContext, Locator, Page } from '@playwright/test'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { STATES, type State } from '../../lib/idempotency/states'
 import { planned, samplePlan } from '../../lib/traffic/plan'
-import { complaints, openBrowser, signedIn, violations } from '../support/browser'
+import { complaints, dress, expect, expectToFit, openBrowser, signedIn, violations } from '../support/browser'
 import { freshKey, orderBody, SECRETS } from '../support/client'
-import { startNode } from '../support/node'
-import { startMigratedPostgres } from '../support/postgres'
-import { openSite, SHORT_TIMES, type Site } from '../support/site'
+import { openSite, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { BUSY, fillBusyDay } from './busy-day'
 import { hire } from './key-desk'
+import { withoutDatabase } from './outage'
 
 const ADMIN = { email: 'admin@example.com', password: 'the password of the admin' }
 const ENVIRONMENT = { ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }
 /** The page asks again every five seconds. */
-const LIVE = { timeout: 15_000 }
+const LIVE = { timeout: 30_000 }
 /** A portion of traffic takes three quarters of a minute, and what times out a little longer. */
 const TRAFFIC = { timeout: 120_000 }
 
@@ -53,7 +52,6 @@ const nodeOf = (page: Page, state: State): Locator =>
   mapOf(page).getByRole('link', { name: new RegExp(`^${WORDS[state]} (≈ )?\\d`) })
 const counted = (state: State, count: number): RegExp => new RegExp(`^${WORDS[state]} ${count}( |$)`)
 const figureOf = (page: Page, name: string): Locator => page.getByRole('figure', { name })
-const fits = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)
 
 async function countsIn(databaseUrl: string): Promise<Record<State, number>> {
   const rows = await runSql<{ state: State; n: number }>(
@@ -64,16 +62,21 @@ async function countsIn(databaseUrl: string): Promise<Record<State, number>> {
   return Object.fromEntries(STATES.map((state) => [state, counts.get(state) ?? 0])) as Record<State, number>
 }
 
+/** A site that is empty at first. Sample traffic fills it while the other days are looked at: it takes its time. */
+let site: Site
+let admin: BrowserContext
+let watching: { page: Page; heard: string[]; sent: Promise<unknown> }
+beforeAll(async () => {
+  site = await openSite(ENVIRONMENT)
+  admin = await signedIn(browser, site.url, ADMIN)
+})
+afterAll(() => site?.close())
+
 describe('on the first visit', () => {
-  let site: Site
-  let admin: BrowserContext
   let viewer: BrowserContext
   beforeAll(async () => {
-    site = await openSite(ENVIRONMENT)
-    const vera = await hire(site.url, 'viewer', 'Vera Sol')
-    ;[admin, viewer] = await Promise.all([signedIn(browser, site.url, ADMIN), signedIn(browser, site.url, vera)])
+    viewer = await signedIn(browser, site.url, await hire(site.url, 'viewer', 'Vera Sol'))
   })
-  afterAll(() => site?.close())
 
   test('it says what to do, without a secret', async () => {
     const page = await open(admin)
@@ -99,71 +102,42 @@ describe('on the first visit', () => {
 
   for (const theme of ['light', 'dark'] as const)
     test(`nothing is wrong with it for axe, in the ${theme}, and it fits a small phone`, async () => {
-      const context = await signedIn(browser, site.url, ADMIN, { theme })
-      const page = await open(context)
-      await expect(page.getByText('No keys yet. Send the first request.')).toBeVisible()
-      expect(await violations(page)).toEqual([])
-      await page.setViewportSize({ width: 320, height: 800 })
-      expect(await fits(page)).toBe(true)
-      expect(await violations(page)).toEqual([])
+      const page = await open(admin)
+      for (const width of [1440, 320]) {
+        await dress(page, theme, width)
+        await expect(page.getByText('No keys yet. Send the first request.')).toBeVisible()
+        await expectToFit(page)
+        expect(await violations(page)).toEqual([])
+      }
     })
 
-  test(
-    'sample traffic fills it with every kind of key while one watches',
-    async () => {
-      const page = await open(admin)
-      await page.getByRole('button', { name: 'Send sample traffic' }).click()
-      const bar = page.getByRole('progressbar', { name: 'Sample traffic' })
-      await expect(bar).toBeVisible(LIVE)
-      await expect(page.getByText('No keys yet')).toHaveCount(0, LIVE)
-      await expect(nodeOf(page, 'completed')).not.toHaveAccessibleName(counted('completed', 0), LIVE)
-      for (const state of ['failed_retryable', 'unknown'] as const)
-        await expect(nodeOf(page, state)).not.toHaveAccessibleName(counted(state, 0), TRAFFIC)
-      // a second one has to wait
-      await page.getByRole('button', { name: 'More' }).click()
-      await page.getByRole('menuitem', { name: 'Sample traffic…' }).click()
-      const again = page.getByRole('dialog').getByRole('button', { name: 'Send sample traffic' })
-      await expect(again).toHaveAccessibleDescription('Sample traffic is on its way.')
-      await page.keyboard.press('Escape')
-
-      await expect(page.getByText('Sample traffic sent.', { exact: true })).toBeVisible(TRAFFIC)
-      await expect(bar).toHaveCount(0)
-      await expect(async () => {
-        const counts = await countsIn(site.databaseUrl)
-        for (const state of STATES)
-          await expect(nodeOf(page, state)).toHaveAccessibleName(counted(state, counts[state]), { timeout: 100 })
-      }).toPass(LIVE)
-      const [run] = await runSql<{ state: string; done: number }>(
-        site.databaseUrl,
-        `SELECT state, done FROM runs WHERE kind = 'traffic'`,
-      )
-      expect(run).toMatchObject({ state: 'succeeded' })
-      expect(
-        await runSql(site.databaseUrl, `SELECT 1 FROM api_keys WHERE name = 'sample traffic' AND revoked_at IS NULL`),
-      ).toEqual([])
-      // every decision that the charts tell apart was made
-      const totals = figureOf(page, 'Decisions').getByRole('listitem')
-      for (const word of ['Created', 'Replay', 'In progress', 'Retry', 'Misuse', 'Unknown'])
-        await expect(totals.filter({ hasText: word })).not.toHaveText(`${word}0`, LIVE)
-    },
-    TRAFFIC.timeout + 60_000,
-  )
-
-  test('it can be sent again later, and stopped', async () => {
-    const page = await open(admin)
+  test('sample traffic fills it with keys while one watches', async () => {
+    const page = await admin.newPage()
+    const heard = complaints(page)
+    await page.goto('/')
+    await page.getByRole('button', { name: 'Send sample traffic' }).click()
+    await expect(page.getByRole('progressbar', { name: 'Sample traffic' })).toBeVisible()
+    // It is said for a few seconds only.
+    const sent = expect(page.getByText('Sample traffic sent.', { exact: true })).toBeVisible(TRAFFIC)
+    watching = {
+      page,
+      heard,
+      sent: sent.then(
+        () => true,
+        (error) => error,
+      ),
+    }
+    await expect(page.getByText('No keys yet')).toHaveCount(0)
+    for (const state of ['completed', 'failed_retryable', 'unknown'] as const)
+      await expect(nodeOf(page, state)).not.toHaveAccessibleName(counted(state, 0), LIVE)
+    // a second one has to wait
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: 'Sample traffic…' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Send sample traffic' }).click()
+    const again = page.getByRole('dialog').getByRole('button', { name: 'Send sample traffic' })
+    await expect(again).toHaveAccessibleDescription('Sample traffic is on its way.')
+    await page.keyboard.press('Escape')
     await expect(page.getByRole('dialog')).toHaveCount(0)
-    const progress = page.getByRole('region', { name: 'Sample traffic' })
-    await progress.getByRole('button', { name: 'Stop' }).click(LIVE)
-    await expect(page.getByText('Sample traffic stopped.', { exact: true })).toBeVisible(LIVE)
-    const runs = await runSql<{ state: string }>(
-      site.databaseUrl,
-      `SELECT state FROM runs WHERE kind = 'traffic' ORDER BY started_at`,
-    )
-    expect(runs.map(({ state }) => state)).toEqual(['succeeded', 'aborted'])
-  }, 90_000)
+  })
 })
 
 describe('on a bad day', () => {
@@ -269,15 +243,13 @@ describe('on a bad day', () => {
   test('what is under the pointer is said, and a click opens its keys', async () => {
     const page = await open(admin)
     const plot = figureOf(page, 'Decisions').locator('svg.recharts-surface').first()
-    await plot.scrollIntoViewIfNeeded()
-    const box = (await plot.boundingBox())!
-    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+    await plot.hover()
     await expect(
       figureOf(page, 'Decisions')
         .getByText(/^\d\d:\d\d UTC/)
         .first(),
     ).toBeVisible()
-    await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+    await plot.click()
     await page.waitForURL(/\/keys\?createdFrom=/)
   })
 
@@ -296,6 +268,7 @@ describe('on a bad day', () => {
     await expect(nodeOf(page, 'unknown')).toHaveAttribute('href', '/keys?state=unknown&tenant=kestrel')
     await page.getByRole('button', { name: 'Endpoint All' }).click()
     await page.getByRole('menuitem', { name: 'POST /api/orders/{id}/refunds' }).click()
+    await page.waitForURL(/endpoint=/)
     await expect(nodeOf(page, 'failed_retryable')).toHaveAccessibleName(counted('failed_retryable', 0), LIVE)
     await page.goBack()
     await expect(nodeOf(page, 'failed_retryable')).not.toHaveAccessibleName(counted('failed_retryable', 0), LIVE)
@@ -345,56 +318,99 @@ describe('on a bad day', () => {
 
   for (const theme of ['light', 'dark'] as const)
     test(`nothing is wrong with it for axe, in the ${theme}, wide and narrow`, async () => {
-      const context = await signedIn(browser, site.url, ADMIN, { theme })
-      const page = await open(context)
+      const page = await open(admin)
+      await dress(page, theme, 1440)
       await expect(figureOf(page, 'Misuse').locator('svg.recharts-surface')).toBeVisible()
       expect(await violations(page)).toEqual([])
       await page.getByRole('button', { name: 'Latency as a table' }).click()
-      expect(await violations(page)).toEqual([])
-      for (const width of [320, 1920]) {
-        await page.setViewportSize({ width, height: 900 })
+      await expect(page.getByRole('table', { name: /^Latency/ })).toBeVisible()
+      for (const width of [1440, 320, 1920]) {
+        await dress(page, theme, width)
         await expect(nodeOf(page, 'unknown')).toBeVisible()
-        expect(await fits(page)).toBe(true)
+        await expectToFit(page)
         expect(await violations(page)).toEqual([])
       }
     })
 })
 
-test('on a calm day it says so, and what it has checked', async () => {
-  const site = await openSite(ENVIRONMENT)
-  try {
+describe('on a calm day', () => {
+  let site: Site
+  let admin: BrowserContext
+  beforeAll(async () => {
+    site = await openSite(ENVIRONMENT)
     expect((await site.client.order(freshKey(), orderBody())).status).toBe(201)
-    const page = await open(await signedIn(browser, site.url, ADMIN))
+    admin = await signedIn(browser, site.url, ADMIN)
+  })
+  afterAll(() => site?.close())
+
+  test('it says so, and what it has checked', async () => {
+    const page = await open(admin)
     await expect(page.getByText('Nothing needs attention.')).toBeVisible()
     await expect(page.getByText('All seven checks are quiet. No outcome is unknown.')).toBeVisible()
     const checks = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem')
     await expect(checks).toHaveCount(7)
     await expect(nodeOf(page, 'completed')).toHaveAccessibleName(counted('completed', 1))
+  })
+
+  test('without a store each part says so in its place, the choices stay, and it comes back by itself', async () => {
+    const page = await admin.newPage()
+    await page.goto('/?window=24h')
+    await withoutDatabase(site, async () => {
+      await page.reload()
+      await expect(page.getByRole('alert').first()).toContainText('can’t be read just now')
+      await expect(page.getByRole('group', { name: 'Window' }).getByRole('link', { name: '24 h' })).toHaveAttribute(
+        'aria-current',
+        'true',
+      )
+    })
+    await expect(page.getByText('Nothing needs attention.')).toBeVisible(LIVE)
     await page.close()
-  } finally {
-    await site.close()
-  }
+  })
 })
 
-test('without a store each part says so in its place, the choices stay, and it comes back by itself', async () => {
-  const [postgres, databaseUrl] = await startMigratedPostgres()
-  const node = await startNode({ databaseUrl, env: { ...SECRETS, ...SHORT_TIMES, ...ENVIRONMENT } })
-  try {
-    const context = await signedIn(browser, node.url, ADMIN)
-    const page = await context.newPage()
-    await page.goto('/?window=24h')
-    await postgres.stop({ mode: 'immediate' })
-    await page.reload()
-    await expect(page.getByRole('alert').first()).toContainText('can’t be read just now')
-    await expect(page.getByRole('group', { name: 'Window' }).getByRole('link', { name: '24 h' })).toHaveAttribute(
-      'aria-current',
-      'true',
+describe('when the sample traffic is sent', () => {
+  test(
+    'there is every kind of key, and nothing of it is left open',
+    async () => {
+      const { page, heard, sent } = watching
+      expect(await sent).toBe(true)
+      await expect(page.getByRole('progressbar', { name: 'Sample traffic' })).toHaveCount(0)
+      await expect(async () => {
+        const counts = await countsIn(site.databaseUrl)
+        for (const state of STATES)
+          await expect(nodeOf(page, state)).toHaveAccessibleName(counted(state, counts[state]), { timeout: 100 })
+      }).toPass(LIVE)
+      const [run] = await runSql<{ state: string; done: number }>(
+        site.databaseUrl,
+        `SELECT state, done FROM runs WHERE kind = 'traffic'`,
+      )
+      expect(run).toMatchObject({ state: 'succeeded' })
+      expect(
+        await runSql(site.databaseUrl, `SELECT 1 FROM api_keys WHERE name = 'sample traffic' AND revoked_at IS NULL`),
+      ).toEqual([])
+      // every decision that the charts tell apart was made
+      const totals = figureOf(page, 'Decisions').getByRole('listitem')
+      for (const word of ['Created', 'Replay', 'In progress', 'Retry', 'Misuse', 'Unknown'])
+        await expect(totals.filter({ hasText: word })).not.toHaveText(`${word}0`, LIVE)
+      await page.close()
+      expect(heard).toEqual([])
+    },
+    TRAFFIC.timeout + 60_000,
+  )
+
+  test('it can be sent again, and stopped', async () => {
+    const page = await open(admin)
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: 'Sample traffic…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Send sample traffic' }).click()
+    await expect(page.getByRole('dialog')).toHaveCount(0)
+    const progress = page.getByRole('region', { name: 'Sample traffic' })
+    await progress.getByRole('button', { name: 'Stop' }).click(LIVE)
+    await expect(page.getByText('Sample traffic stopped.', { exact: true })).toBeVisible(LIVE)
+    const runs = await runSql<{ state: string }>(
+      site.databaseUrl,
+      `SELECT state FROM runs WHERE kind = 'traffic' ORDER BY started_at`,
     )
-    await postgres.start()
-    await expect(page.getByText('No keys yet. Send the first request.')).toBeVisible({ timeout: 30_000 })
-    await context.close()
-  } finally {
-    await node.stop()
-    await postgres.remove()
-  }
-}, 120_000)
+    expect(runs.map(({ state }) => state)).toEqual(['succeeded', 'aborted'])
+  })
+})

@@ -2,10 +2,10 @@
 // be drawn is noticed; `npm run pictures` keeps them.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { type Browser, expect, type Page } from '@playwright/test'
+import type { Browser, Page } from '@playwright/test'
 import pg from 'pg'
 import { afterAll, beforeAll, test } from 'vitest'
-import { openBrowser, signedIn, type Visit } from '../support/browser'
+import { expect, listening, openBrowser, signedIn, type Visit } from '../support/browser'
 import { openSite, type Site } from '../support/site'
 import { fillBusyDay } from './busy-day'
 import { hire, placeUnknown } from './key-desk'
@@ -35,7 +35,8 @@ async function picture(name: string, at: string, visit: Visit, ready: (page: Pag
   const page = await context.newPage()
   await page.goto(at)
   await ready(page)
-  await page.waitForLoadState('networkidle')
+  // Not until the network is at rest: a page that keeps itself current may never be.
+  await listening(page)
   await page.screenshot({ path: path.join(KEPT, `${name}.png`), fullPage: true, animations: 'disabled' })
   await context.close()
 }
@@ -56,11 +57,8 @@ test('the keys', () =>
 test('one key, and the dialog that decides what became of it', () =>
   picture('resolve', `/keys/${keyId}`, {}, async (page) => {
     const dialog = page.getByRole('dialog', { name: 'Resolve key' })
-    // The page can be read before its scripts listen.
-    await expect(async () => {
-      await page.getByRole('button', { name: 'Resolve…' }).first().click()
-      await expect(dialog).toBeVisible({ timeout: 2_000 })
-    }).toPass()
+    await page.getByRole('button', { name: 'Resolve…' }).first().click()
+    await expect(dialog).toBeVisible()
     await dialog.getByRole('radiogroup', { name: 'Verdict' }).getByRole('radio', { name: 'Charged' }).click()
     await dialog.getByLabel('Provider reference').fill('sbx_ch_01jcq2h8p5s2v6x0z4a8c1e3g7')
     await dialog.getByLabel('Reason').fill('Provider support confirmed the charge, ticket 48213.')

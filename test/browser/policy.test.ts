@@ -30,9 +30,9 @@ async function visit(url: string, path: string, until: 'networkidle' | 'load' = 
 
 test.each(['/login', '/docs', '/docs/problems/forbidden'])('%s works and breaks nothing', async (path) => {
   const { page, heard, close } = await visit(site.url, path)
-  expect(heard).toEqual([])
   // Next's own sign of life: its scripts have run.
-  expect(await page.locator('next-route-announcer').count()).toBe(1)
+  await expect.poll(() => page.locator('next-route-announcer').count(), { timeout: 20_000 }).toBe(1)
+  expect(heard).toEqual([])
   await close()
 })
 

@@ -1,7 +1,7 @@
 // The queue of unknown outcomes, dead letters first, and what does not fit together.
-import { type Browser, expect, type Page } from '@playwright/test'
+import type { Browser, Page } from '@playwright/test'
 import { afterAll, beforeAll, test } from 'vitest'
-import { openBrowser, violations } from '../support/browser'
+import { dress, expect, expectToFit, LOOKS, openBrowser, violations } from '../support/browser'
 import { openSite, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { auditOf, type Desk, dialogOf, type Hired, hire, place, placeUnknown, sit } from './key-desk'
@@ -130,20 +130,13 @@ test('a viewer sees all of it and can close nothing', async () => {
   await seat.context.close()
 })
 
-test.each([
-  ['light', 1440],
-  ['dark', 1440],
-  ['dark', 320],
-  ['light', 1920],
-] as const)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
   await disagree((await placeUnknown(site)).id)
-  const seat = await sit(browser, site.url, mara, { theme, width })
-  await seat.page.goto('/reconciliation')
-  await expect(seat.page.getByText('The amounts differ').first()).toBeVisible()
-  expect(await violations(seat.page)).toEqual([])
-  expect(await seat.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-  expect(seat.complaints).toEqual([])
-  await seat.context.close()
+  await dress(page, theme, width)
+  await page.goto('/reconciliation')
+  await expect(page.getByText('The amounts differ').first()).toBeVisible()
+  expect(await violations(page)).toEqual([])
+  await expectToFit(page)
 })
 
 test('nothing was complained about', () => {

@@ -165,6 +165,24 @@ describe('a late owner of a record whose outcome is unknown', () => {
   })
 })
 
+describe('a late owner whose record is gone', () => {
+  /** The reaper's work, whole retentions later. */
+  async function reaped(): Promise<void> {
+    const { id } = await bench.recordOf(key)
+    await move(bench.db, id, 'expired')
+    await bench.rows('DELETE FROM idempotency_records WHERE id = $1', [id])
+  }
+
+  it('is told that the key has expired: it takes the key no second time and calls nobody again', async () => {
+    const late = await lateOwner(timedOut())
+    await reaped()
+    expect(toldBy(await late.comesBack())).toBe('expired')
+    expect(gateway.calls).toHaveLength(1)
+    expect(await bench.rows('SELECT id FROM idempotency_records WHERE key = $1', [key])).toEqual([])
+    expect(toldBy(await place())).toBe('201')
+  })
+})
+
 describe('a late owner of a record that is failed_retryable', () => {
   it('settles it at once with its charge: the next request gets the answer without a call', async () => {
     const late = await lateOwner(charged(ref('late')))

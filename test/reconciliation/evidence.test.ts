@@ -160,7 +160,7 @@ describe('evidence of a decline', () => {
     const executed = { kind: 'declined', ref: ref('no') } as const
     await keepEvidence(meeting.bench.store, { recordId, source: 'late_owner', sourceId: 'one', attempt: 1, executed })
     const operation = one.operations.get('POST /api/orders')!
-    expect(await settleByEvidence(meeting.bench.store, operation, recordId)).toBe(false)
+    expect(await settleByEvidence(meeting.bench, operation, recordId)).toBe(false)
     expect(await one.state()).toBe('unknown')
   })
 

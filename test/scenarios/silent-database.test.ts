@@ -1,56 +1,15 @@
 // A database that is there and says nothing: worse than one that is gone, because whoever asks it waits. The circuit is
 // for this.
-import net from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Client, countCharges, createClient, freshKey, orderBody, SECRETS, send, until } from '../support/client'
 import { cloneDatabase } from '../support/database'
+import { type Line, openLine } from '../support/line'
 import { startNode } from '../support/node'
 import { expectProblem } from '../support/problem'
 import { SHORT_TIMES } from '../support/site'
 
-/** The line to the database. While it is silent, connections are taken and nothing passes, in either direction. */
-async function openLine(databaseUrl: string) {
-  const target = new URL(databaseUrl)
-  const sockets = new Set<net.Socket>()
-  let silent = false
-  const server = net.createServer((near) => {
-    const far = net.connect(Number(target.port), target.hostname)
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from)
-      from.on('data', (chunk) => to.write(chunk))
-      from.on('error', () => {})
-      from.on('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
-      if (silent) from.pause()
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = new URL(databaseUrl)
-  url.port = String((server.address() as net.AddressInfo).port)
-  return {
-    url: url.href,
-    silence() {
-      silent = true
-      for (const socket of sockets) socket.pause()
-    },
-    speak() {
-      silent = false
-      for (const socket of sockets) socket.resume()
-    },
-    close() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
-}
-
 let database: Awaited<ReturnType<typeof cloneDatabase>>
-let line: Awaited<ReturnType<typeof openLine>>
+let line: Line
 let node: Awaited<ReturnType<typeof startNode>>
 let client: Client
 beforeAll(async () => {
@@ -60,9 +19,9 @@ beforeAll(async () => {
   client = createClient(node.url)
 })
 afterAll(async () => {
-  line?.speak()
+  await line?.heal()
   await node?.stop()
-  line?.close()
+  await line?.close()
   await database?.drop()
 })
 
@@ -75,7 +34,7 @@ test('everybody is answered; once the circuit is open, at once but for one probe
   const { key, body } = { key: freshKey(), body: orderBody() }
   expect((await client.order(freshKey(), orderBody())).status).toBe(201)
 
-  line.silence()
+  line.silence('up', 'down')
   const first = await Promise.all(Array.from({ length: 8 }, () => timed(client.order(freshKey(), body))))
   for (const [answer, ms] of first) {
     expectProblem(answer, 503, 'idempotency_store_unavailable', 'later')
@@ -98,7 +57,7 @@ test('everybody is answered; once the circuit is open, at once but for one probe
   expect((await send(`${client.url}/api/health`)).status).toBe(200)
   expect((await send(`${client.url}/api/ready`)).status).toBe(503)
 
-  line.speak()
+  await line.heal()
   const answer = await until(
     () => client.order(key, body),
     ({ status }) => status === 201,

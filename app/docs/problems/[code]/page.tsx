@@ -1,5 +1,6 @@
 // One page for each problem, made from the table that answers: `type` of every error leads here.
 import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
 import { isStored, PROBLEM_CODES, problemExample } from '../../../../lib/http/openapi-problem'
 import { PROBLEMS, type ProblemCode } from '../../../../lib/http/problem'
 import { DocsFrame } from '../../_frame'
@@ -10,21 +11,26 @@ import { RETRY_WORDS } from '../../_reference/retry-words'
 import styles from '../../docs.module.css'
 
 interface PageProps {
-  params: Promise<{ code: ProblemCode }>
+  params: Promise<{ code: string }>
 }
 
 /** The table is whole: an unknown code is a 404. */
 export const dynamicParams = false
 
+/** Next takes for known what every object has, such as `constructor`. */
+const isCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS, code)
+
 export const generateStaticParams = () => PROBLEM_CODES.map((code) => ({ code }))
 
 export async function generateMetadata({ params }: PageProps): Promise<Metadata> {
   const { code } = await params
+  if (!isCode(code)) notFound()
   return { title: `${code}: ${PROBLEMS[code].title}`, description: PROBLEMS[code].detail }
 }
 
 export default async function ProblemPage({ params }: PageProps) {
   const { code } = await params
+  if (!isCode(code)) notFound()
   const { status, title, detail, advice, retry } = PROBLEMS[code]
   const example = problemExample(code)
   const answeredBy = operations.filter((operation) => operation.answers.some(({ codes }) => codes.includes(code)))

@@ -1,0 +1,66 @@
+// Whatever happens to the job engine's own connections, jobs are run again once the database can be asked.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { migrateJobs, startWorker } from '../../lib/jobs/worker'
+import { cloneDatabase, type TestDatabase } from '../support/database'
+import { type Line, openLine } from '../support/line'
+import { runSql } from '../support/tenant'
+
+/** Twice what the engine is given to find its feet, and a busy machine. */
+const SOON = { timeout: 25_000, interval: 50 }
+const A_WHILE = 40_000
+/** On a connection that does not come. */
+const GIVES_UP_MS = 3500
+
+let database: TestDatabase
+let line: Line
+let worker: Awaited<ReturnType<typeof startWorker>>
+/** What the job named so does, after it was noted that it runs. */
+let during: Record<string, () => void>
+let ran: string[]
+beforeAll(async () => {
+  database = await cloneDatabase()
+  await migrateJobs(database.url)
+})
+afterAll(() => database.drop())
+beforeEach(async () => {
+  ran = []
+  during = {}
+  line = await openLine(database.url)
+  worker = await startWorker(line.url, {
+    note: async (payload) => {
+      const { name } = payload as { name: string }
+      ran.push(name)
+      during[name]?.()
+    },
+  })
+})
+afterEach(async () => {
+  await line.heal()
+  await worker.stop()
+  await line.close()
+})
+
+const enqueue = (name: string) =>
+  runSql(database.url, `SELECT graphile_worker.add_job('note', json_build_object('name', $1::text))`, [name])
+
+it('goes on after its very first connections led nowhere', { timeout: A_WHILE }, async () => {
+  line.silence('up', 'down')
+  await sleep(GIVES_UP_MS)
+  await line.heal()
+  await enqueue('first')
+  await vi.waitFor(() => expect(ran).toContain('first'), SOON)
+})
+
+it('goes on after the end of a job could not be written down', { timeout: A_WHILE }, async () => {
+  during.unwritten = () => {
+    line.cut()
+    line.silence('up', 'down')
+  }
+  await enqueue('unwritten')
+  await vi.waitFor(() => expect(ran).toContain('unwritten'), SOON)
+  await sleep(GIVES_UP_MS)
+  await line.heal()
+  await enqueue('next')
+  await vi.waitFor(() => expect(ran).toContain('next'), SOON)
+})

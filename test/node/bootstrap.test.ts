@@ -1,0 +1,30 @@
+// Several nodes start at once on an empty database, on a machine that has much to do: each waits for its turn.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { parseConfig } from '../../lib/config'
+import { openStore } from '../../lib/db/store'
+import { bootstrap } from '../../lib/node/bootstrap'
+import { cloneDatabase } from '../support/database'
+
+/** As lib/node/bootstrap.ts has it. */
+const BOOTSTRAP_LOCK = 7_306_501
+/** Longer than Prisma lets a transaction last unless it is told. */
+const OTHERS_TURN_MS = 5500
+
+it('a start waits for another one that takes its time over the first secrets', async () => {
+  const database = await cloneDatabase()
+  const store = openStore(database.url, { max: 3, applicationName: 'bootstrap-test' })
+  const other = await store.pool.connect()
+  try {
+    await other.query('BEGIN')
+    await other.query('SELECT pg_advisory_xact_lock($1)', [BOOTSTRAP_LOCK])
+    const starting = bootstrap(store, parseConfig({}))
+    await sleep(OTHERS_TURN_MS)
+    await other.query('COMMIT')
+    expect(await starting).toMatchObject({ apiKey: expect.stringMatching(/^oo_demo_/), admin: expect.anything() })
+  } finally {
+    other.release()
+    await store.close()
+    await database.drop()
+  }
+})

@@ -1,0 +1,3 @@
+import { crashMatrix } from './suite'
+
+crashMatrix({ honoursKeys: true })

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { coverPairs, missingPairs } from './covering-array'
+
+const STEPS = ['one', 'two', 'three', 'four']
+const FAULTS = ['cut', 'late', 'twice']
+const KINDS = ['sync', 'async']
+const ALL = STEPS.flatMap((step) => FAULTS.flatMap((fault) => KINDS.map((kind) => ({ step, fault, kind }))))
+const own = (cell: (typeof ALL)[number]) => cell
+
+describe('pairs of values', () => {
+  it('are all met by the chosen cells, which are fewer than all', () => {
+    const chosen = coverPairs(ALL, own)
+    expect(missingPairs(ALL, chosen, own)).toEqual([])
+    expect(chosen.length).toBeLessThan(ALL.length)
+    for (const step of STEPS)
+      for (const fault of FAULTS)
+        expect(
+          chosen.some((cell) => cell.step === step && cell.fault === fault),
+          `${step} & ${fault}`,
+        ).toBe(true)
+  })
+
+  it('are missed as soon as any one of the cells is left out that is needed', () => {
+    const chosen = coverPairs(ALL, own)
+    const without = chosen.map((_, i) => missingPairs(ALL, chosen.toSpliced(i, 1), own).length)
+    expect(without.filter((missing) => missing > 0).length).toBeGreaterThanOrEqual(STEPS.length * FAULTS.length - 1)
+  })
+
+  it('that can not meet are not asked for', () => {
+    const possible = ALL.filter(({ step, fault }) => !(step === 'one' && fault === 'cut'))
+    const chosen = coverPairs(possible, own)
+    expect(missingPairs(possible, chosen, own)).toEqual([])
+    expect(chosen.every((cell) => possible.includes(cell))).toBe(true)
+  })
+
+  it('are met by the same cells in every run', () => {
+    expect(coverPairs(ALL, own)).toEqual(coverPairs(ALL, own))
+  })
+})

@@ -1,0 +1,246 @@
+// The judge is judged first: histories that could have happened are let pass, and each rule has one that it refuses.
+import { describe, expect, it } from 'vitest'
+import { type Call, contradictions, type Ending, saidBy, type Told } from './history'
+
+const ORDER = '{"id":"ord_1","status":"paid"}'
+const EXPIRES = 1_000_000
+
+const told = (status: number, code: string | null, changes: Partial<Told> = {}): Told => ({
+  status,
+  code,
+  replayed: false,
+  location: null,
+  contentType: code ? 'application/problem+json' : 'application/json',
+  expiresAt: EXPIRES,
+  body: JSON.stringify(code ? { code } : {}),
+  ...changes,
+})
+const PAID = told(201, null, { body: ORDER, location: '/api/orders/ord_1' })
+const REPLAY: Told = { ...PAID, replayed: true }
+const DECLINED = told(402, 'payment_declined')
+const RUNNING = told(409, 'idempotency_key_in_progress')
+const UNKNOWN = told(409, 'idempotency_outcome_unknown')
+const NOT_CLEAR = told(504, 'payment_outcome_unknown')
+const UNREACHED = told(503, 'payment_provider_unavailable')
+const REUSED = told(422, 'idempotency_key_reused')
+const STORE_AWAY = told(503, 'idempotency_store_unavailable', { expiresAt: null })
+const ACCEPTED = told(202, null, { body: '{"state":"pending","response":null,"resource":{"id":"ord_1"}}' })
+const expired = (status: number | null, id = 'ord_1', expiresAt = 0) =>
+  told(410, 'idempotency_key_expired', {
+    expiresAt,
+    body: JSON.stringify({ code: 'idempotency_key_expired', resource: { id }, response: status && { status } }),
+  })
+const record = (state: string, status: number | null, id = 'ord_1') =>
+  told(200, null, { body: JSON.stringify({ state, response: status && { status }, resource: { id } }) })
+
+/** Asked and answered at these times; without the second, its answer never came. */
+const at = (asked: number, answered: number | null, told: Told | null, changes: Partial<Call> = {}): Call => ({
+  key: 'k',
+  request: 'A',
+  askedAt: asked,
+  answeredAt: answered ?? Number.POSITIVE_INFINITY,
+  told,
+  ...changes,
+})
+const other = { request: 'B' }
+const look = { request: null }
+const ended = (asked: number, answered: number, done = true): Ending => ({
+  key: 'k',
+  askedAt: asked,
+  answeredAt: answered,
+  done,
+})
+
+describe('a history that could have happened is let pass', () => {
+  it.each<[string, Call[], Ending[]?]>([
+    ['one call', [at(0, 1, PAID)]],
+    ['a replay', [at(0, 1, PAID), at(2, 3, REPLAY)]],
+    [
+      'a duplicate meanwhile, and one that was answered before the first',
+      [at(0, 9, PAID), at(1, 2, RUNNING), at(3, 4, REPLAY)],
+    ],
+    ['a duplicate that was asked before the end and told so after it', [at(0, 5, PAID), at(4, 9, RUNNING)]],
+    ['a winner that never heard of it', [at(0, null, null), at(2, 3, RUNNING), at(4, 5, REPLAY)]],
+    ['an outcome that was found out', [at(0, 1, NOT_CLEAR), at(2, 3, UNKNOWN), at(4, 5, REPLAY)]],
+    ['a second attempt after the first one was proven not executed', [at(0, 1, UNREACHED), at(2, 3, PAID)]],
+    [
+      'a store that was away for a moment, also after the end',
+      [at(0, 1, STORE_AWAY), at(2, 3, PAID), at(4, 5, STORE_AWAY)],
+    ],
+    ['misuse, whatever the state', [at(0, 5, PAID), at(1, 2, REUSED, other), at(6, 7, REUSED, other)]],
+    ['misuse of a key whose request got no answer', [at(0, null, null), at(1, 2, REUSED, other)]],
+    ['two requests at once, the later of which won', [at(0, 3, REUSED), at(1, 2, PAID, other)]],
+    [
+      'an accepted request',
+      [at(0, 1, ACCEPTED, { async: true }), at(2, 3, ACCEPTED, { async: false }), at(4, 5, REPLAY)],
+    ],
+    ['an accepted request whose outcome is unknown', [at(0, 1, ACCEPTED), at(2, 3, UNKNOWN), at(4, 5, ACCEPTED)]],
+    ['an operator ends it', [at(0, 1, PAID), at(5, 6, expired(201))], [ended(2, 3)]],
+    [
+      'an operator ends it, and is told so only after somebody was told',
+      [at(0, 1, PAID), at(3, 4, expired(201))],
+      [ended(2, 9)],
+    ],
+    ['its time is over', [at(0, 1, PAID), at(EXPIRES + 1, EXPIRES + 2, expired(201, 'ord_1', EXPIRES))]],
+    [
+      'looked up on its way',
+      [at(0, 9, PAID), at(1, 2, record('in_progress', null), look), at(10, 11, record('completed', 201), look)],
+    ],
+    ['looked up before there was anything', [at(0, 1, told(404, 'idempotency_key_not_found'), look), at(2, 3, PAID)]],
+    ['two keys, each with its own winner', [at(0, 1, PAID), at(0, 1, DECLINED, { key: 'other' })]],
+  ])('%s', (_, calls, endings) => {
+    expect(contradictions(calls, endings)).toStrictEqual([])
+  })
+})
+
+describe('a history that could not have happened is refused', () => {
+  it.each<[string, string, Call[], Ending[]?]>([
+    ['two winners', '2 calls were told that they were the first', [at(0, 9, PAID), at(1, 8, PAID)]],
+    ['two answers', '2 different final answers', [at(0, 9, PAID), at(1, 8, { ...REPLAY, body: '{ "id":"ord_1"}' })]],
+    [
+      'another Location',
+      '2 different final answers',
+      [at(0, 9, PAID), at(1, 8, { ...REPLAY, location: '/api/orders/ord_1/' })],
+    ],
+    [
+      'another media type',
+      '2 different final answers',
+      [at(0, 9, PAID), at(1, 8, { ...REPLAY, contentType: 'text/plain' })],
+    ],
+    ['another verdict', '2 different final answers', [at(0, 9, PAID), at(1, 8, { ...DECLINED, replayed: true })]],
+    [
+      'another end',
+      'said to expire at different times',
+      [at(0, 9, PAID), at(1, 8, { ...REPLAY, expiresAt: EXPIRES + 1000 })],
+    ],
+    [
+      'it runs after the end',
+      'told 409 idempotency_key_in_progress after 201 was known',
+      [at(0, 1, PAID), at(2, 3, RUNNING)],
+    ],
+    [
+      'it is unknown after the end',
+      'told 409 idempotency_outcome_unknown after 201 was known',
+      [at(0, 1, PAID), at(2, 3, UNKNOWN)],
+    ],
+    ['it is accepted after the end', 'told 202  after 201 was known', [at(0, 1, REPLAY), at(2, 3, ACCEPTED)]],
+    [
+      'the winner comes after a replay',
+      'told as the first after it had been told before',
+      [at(0, 1, REPLAY), at(2, 3, PAID)],
+    ],
+    [
+      'its own request is another',
+      'the request that it stands for was refused as another: A',
+      [at(0, 1, PAID), at(2, 3, REUSED)],
+    ],
+    ['another where there is no other', 'refused as another where there was no other: A', [at(0, 1, REUSED)]],
+    [
+      'another that was asked only later',
+      'refused as another where there was no other: A',
+      [at(0, 1, REUSED), at(2, 3, PAID, other)],
+    ],
+    ['two requests with one key', 'it stands for 2 requests: A | B', [at(0, 1, PAID), at(2, 3, REPLAY, other)]],
+    [
+      'two requests, before the end',
+      'it stands for 2 requests: A | B',
+      [at(0, 1, UNREACHED), at(2, 3, RUNNING, other)],
+    ],
+    [
+      'accepted, and run for a client',
+      'accepted with 202, and yet somebody was told 503',
+      [at(0, 1, ACCEPTED), at(2, 3, UNREACHED)],
+    ],
+    [
+      'accepted, and a conflict',
+      'accepted with 202, and yet somebody was told 409',
+      [at(0, 1, ACCEPTED), at(2, 3, RUNNING)],
+    ],
+    [
+      'accepted, and nobody asked for it',
+      'accepted although nobody asked for that',
+      [at(0, 1, ACCEPTED, { async: false })],
+    ],
+    ['running for nobody', 'running when nobody else had asked', [at(0, 1, RUNNING), at(2, 3, PAID)]],
+    [
+      'replayed after it was gone',
+      'told 201 after it had expired',
+      [at(0, 1, PAID), at(3, 4, expired(201)), at(5, 6, REPLAY)],
+      [ended(2, 4)],
+    ],
+    [
+      'replayed after an operator ended it',
+      'told 201 after it had expired',
+      [at(0, 1, PAID), at(2000, 2001, REPLAY)],
+      [ended(2, 3)],
+    ],
+    [
+      'run again after it was gone',
+      'told 503 after it had expired',
+      [at(0, 1, expired(null)), at(2, 3, UNREACHED)],
+      [ended(0, 1)],
+    ],
+    ['replayed after its time', 'when it expired', [at(0, 1, PAID), at(EXPIRES + 1001, EXPIRES + 1002, REPLAY)]],
+    ['expired before its time', 'expired before its time', [at(0, 1, PAID), at(2, 3, expired(201))]],
+    ['ended only later', 'expired before its time', [at(0, 1, PAID), at(2, 3, expired(201))], [ended(4, 5)]],
+    [
+      'expired as something else',
+      'expired as 402 although it was answered 201',
+      [at(0, 1, PAID), at(4, 5, expired(402))],
+      [ended(2, 3)],
+    ],
+    [
+      'expired with another resource',
+      'it made 2 things: ord_1, ord_2',
+      [at(0, 1, PAID), at(4, 5, expired(201, 'ord_2'))],
+      [ended(2, 3)],
+    ],
+    [
+      'looked up with another resource',
+      'it made 2 things: ord_1, ord_2',
+      [at(0, 9, PAID), at(4, 5, record('in_progress', null, 'ord_2'), look)],
+    ],
+    [
+      'looked up in vain',
+      'not found when it was looked up',
+      [at(0, 1, UNREACHED), at(2, 3, told(404, 'idempotency_key_not_found'), look)],
+    ],
+    [
+      'looked up as running after the end',
+      'looked up as in_progress  after 201 was known',
+      [at(0, 1, PAID), at(2, 3, record('in_progress', null), look)],
+    ],
+    [
+      'looked up with another verdict',
+      'looked up as completed 402 after 201 was known',
+      [at(0, 1, PAID), at(2, 3, record('completed', 402), look)],
+    ],
+    [
+      'told otherwise than it was looked up',
+      'told 402 after 201 was known',
+      [at(0, 1, record('completed', 201), look), at(2, 3, DECLINED)],
+    ],
+    [
+      'running after it was looked up as done',
+      'told 409 idempotency_key_in_progress after 201 was known',
+      [at(0, null, null), at(1, 2, record('completed', 201), look), at(3, 4, RUNNING)],
+    ],
+    ['a bug of ours', 'an answer that the contract does not name: 500', [at(0, 1, told(500, 'internal_error'))]],
+    ['an answer of nobody', 'an answer that the contract does not name: 502', [at(0, 1, told(502, null))]],
+  ])('%s', (_, sentence, calls, endings) => {
+    const found = contradictions(calls, endings)
+    expect(found.join('\n')).toContain(`k: `)
+    expect(found.join('\n')).toContain(sentence)
+  })
+})
+
+it('names the key of each contradiction', () => {
+  const calls = [at(0, 1, PAID), at(2, 3, RUNNING, { key: 'fine' }), at(1, 4, PAID, { key: 'fine' }), at(2, 3, PAID)]
+  expect(contradictions(calls).every((sentence) => sentence.startsWith('k: '))).toBe(true)
+})
+
+it('tells what an answer says of its key', () => {
+  const all = [PAID, DECLINED, RUNNING, UNKNOWN, NOT_CLEAR, UNREACHED, ACCEPTED, REUSED, expired(201), STORE_AWAY]
+  const said = ['final', 'final', 'open', 'open', 'open', 'open', 'open', 'reused', 'expired', 'nothing']
+  expect(all.map(saidBy)).toStrictEqual(said)
+})
