@@ -26,4 +26,6 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261116020500_state_samples',
   '20261116020700_run_groups',
   '20261116020900_index_last_error',
+  '20261116021000_catch_up',
+  '20261116021001_validate_checks',
 ]

@@ -73,8 +73,10 @@ export async function findRefund(
   const [row] = await store.query<
     Omit<Refund, 'amountCents' | 'createdAt'> & { amountCents: string; createdAt: Date }
   >(sql`
-    SELECT r.id, r.order_id AS "orderId", r.amount_cents AS "amountCents", r.status, r.provider_ref AS "providerRef",
-      r.reason, r.created_at AS "createdAt"
+    SELECT r.id, r.order_id AS "orderId", r.amount_cents AS "amountCents", r.status, r.reason, r.created_at AS "createdAt",
+      -- nodes of the first release wrote it into the ledger only
+      coalesce(r.provider_ref, (
+        SELECT l.provider_ref FROM ledger_entries l WHERE l.record_id = r.record_id)) AS "providerRef"
     FROM refunds r WHERE r.id = ${at.refundId} AND r.order_id = ${at.orderId} AND r.tenant_id = ${tenantId}`)
   return row
     ? {

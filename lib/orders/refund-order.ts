@@ -103,9 +103,12 @@ function holding(attempt: RefundAttempt): Held & { amountCents: number } {
   return { ...attempt.report, amountCents: attempt.report.amountCents }
 }
 
+/** Nodes of the first release wrote the charge into the ledger only. */
 const reportOf = (amount: Sql): Sql => sql`json_build_object(
   'status', o.status, 'customerId', o.customer_id, 'currency', o.currency, 'paymentMethod', o.payment_method,
-  'chargeRef', o.charge_ref,
+  'chargeRef', coalesce(o.charge_ref, (
+    SELECT l.provider_ref FROM ledger_entries l
+    WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded')),
   'amountCents', ${amount})`
 
 /**

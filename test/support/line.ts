@@ -76,8 +76,8 @@ export async function openLine(target: string | URL): Promise<Line> {
       }
       const connection: Connection = { ends, pass, spoilt: false, forgotten: false }
       connections.add(connection)
-      for (const end of ends)
-        end.on('close', () => ends.every(({ closed }) => closed) && connections.delete(connection))
+      let open = ends.length
+      for (const end of ends) end.once('close', () => --open === 0 && connections.delete(connection))
     })
     server.listen(at, '127.0.0.1')
     await once(server, 'listening')
