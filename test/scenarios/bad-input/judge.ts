@@ -6,9 +6,12 @@ import type { BadRequest, WireAnswer } from './wire'
  * What is not a problem of ours, because it never got to us: Node's parser refuses a message that is none (400), one
  * whose head is too large (431) or whose chunks are (413), and an expectation that it does not know (417); Next has no
  * such method (405). All of them come without a body. Beside the API there are pages, which say in HTML that there is
- * nothing (404), and files and pictures, for which Next says so, or what it does not like (400), in plain words.
+ * nothing (404), and files and pictures, for which Next says so, or what it does not like (400, and 409 for a server
+ * action that is none), in plain words.
  */
 const REFUSED_BEFORE_US: readonly number[] = [400, 405, 413, 417, 431]
+
+const REFUSED_BESIDE_US: readonly number[] = [400, 404, 409]
 
 export interface Problem {
   code: ProblemCode
@@ -21,7 +24,7 @@ export function problemIn(request: BadRequest, { status, headers, body }: WireAn
   if (status < 400) return null
   const type = headers['content-type']
   if (type === undefined && body === '' && REFUSED_BEFORE_US.includes(status)) return null
-  if ((status === 404 || status === 400) && !request.target.startsWith('/api/')) return null
+  if (REFUSED_BESIDE_US.includes(status) && !request.target.startsWith('/api/')) return null
   if (type !== 'application/problem+json') throw new Error(`answered ${status} as ${type}: ${body.slice(0, 500)}`)
   if (request.method === 'HEAD') return null
   const problem = JSON.parse(Buffer.from(body, 'latin1').toString('utf8')) as Problem
