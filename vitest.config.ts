@@ -1,10 +1,13 @@
 // Four kinds of test, run one kind after the other so that none disturbs another's timing: those of single parts, those
 // of whole nodes, those that look at them in a browser, and the one that installs and builds a clean copy with every
-// core there is.
+// core there is. A fifth is the long proof, which `npm run proof` runs and `npm test` does not.
 import { defineConfig } from 'vitest/config'
 
 const INTEGRATION = ['test/contract/**/*.test.ts', 'test/scenarios/**/*.test.ts']
 const STARTUP = ['test/scenarios/startup.test.ts']
+const PROOF = ['crash/**', 'random-programs', 'network-faults', 'bad-input', 'upgrade', 'upgrade-stops'].map(
+  (name) => `test/scenarios/${name}.test.ts`,
+)
 const BROWSER = ['test/browser/**/*.test.ts']
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -30,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: INTEGRATION,
-          exclude: STARTUP,
+          exclude: [...STARTUP, ...PROOF],
           testTimeout: MINUTE,
           hookTimeout: 2 * MINUTE,
           // A file runs two nodes and their database: more files at once would measure the machine.
@@ -56,6 +59,16 @@ export default defineConfig({
           testTimeout: 10 * MINUTE,
           hookTimeout: 10 * MINUTE,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          name: 'proof',
+          include: PROOF,
+          testTimeout: 10 * MINUTE,
+          hookTimeout: 10 * MINUTE,
+          maxWorkers: 1,
+          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 
 const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
 const test = path.join(import.meta.dirname, 'test.mjs')
-const args = [test, '--project', 'integration', '--reporter', 'verbose', 'test/scenarios/crash/']
+const args = [test, '--project', 'proof', '--reporter', 'verbose', 'test/scenarios/crash/']
 const written = values.write ? { CRASH_MATRIX: 'write' } : {}
 if (values.write) args.push('--no-file-parallelism')
 const child = spawn(process.execPath, args, { env: { ...process.env, ...written }, stdio: 'inherit' })

@@ -10,7 +10,7 @@ const { values } = parseArgs({
 })
 const told = Object.entries(values).map(([name, value]) => [`PROOF_${name.toUpperCase()}`, value])
 const test = path.join(import.meta.dirname, 'test.mjs')
-const args = [test, '--project', 'integration', '--reporter', 'verbose', 'test/scenarios/random-programs.test.ts']
+const args = [test, '--project', 'proof', '--reporter', 'verbose', 'test/scenarios/random-programs.test.ts']
 const child = spawn(process.execPath, args, { env: { ...process.env, ...Object.fromEntries(told) }, stdio: 'inherit' })
 child.once('exit', (code) => {
   process.exitCode = code ?? 1

@@ -7,7 +7,7 @@ const root = path.resolve(import.meta.dirname, '..', '..', '..')
 const { minutes } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } }).values
 if (!(Number(minutes) > 0)) throw new Error(`--minutes must be a number above 0, not ${minutes}`)
 
-const test = [path.join(root, 'scripts', 'test.mjs'), '--project', 'integration', 'test/scenarios/bad-input.test.ts']
+const test = [path.join(root, 'scripts', 'test.mjs'), '--project', 'proof', 'test/scenarios/bad-input.test.ts']
 const env = { ...process.env, FUZZ_MINUTES: minutes }
 spawn(process.execPath, test, { cwd: root, env, stdio: 'inherit' }).once('exit', (code) => {
   process.exitCode = code ?? 1
