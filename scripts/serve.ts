@@ -1,6 +1,8 @@
 // One node, from configuration to the last answer. Whatever was started here is stopped here, in reverse order, however
 // the node ends; nothing is started before the configuration is known to be good.
+import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
+import type { Duplex } from 'node:stream'
 import nextEnv from '@next/env'
 import { parseConfig } from '../lib/config'
 import { aborted } from './aborted'
@@ -63,13 +65,16 @@ async function answerUntilStopped(server: NodeServer, context: ServeContext, dra
   try {
     await app.prepare()
     const handle = app.getRequestHandler()
-    server.open((request, response) => {
-      // Next can't make a Request of either, and would answer 500.
-      if (request.method === 'TRACE') return response.writeHead(405).end()
-      if (request.url === '*') return response.writeHead(400).end()
-      request.url = decodable(request.url ?? '/')
-      return handle(request, response)
-    }, app.getUpgradeHandler())
+    server.open(
+      (request, response) => {
+        // Next can't make a Request of either, and would answer 500.
+        if (request.method === 'TRACE') return response.writeHead(405).end()
+        if (request.url === '*') return response.writeHead(400).end()
+        request.url = decodable(request.url ?? '/')
+        return handle(request, response)
+      },
+      dev ? app.getUpgradeHandler() : refuseUpgrade,
+    )
     const url = `http://localhost:${server.port}`
     await untilRegistered(url, stopping)
     limitMs = drainMs
@@ -82,6 +87,11 @@ async function answerUntilStopped(server: NodeServer, context: ServeContext, dra
     // A worker that can't reach its database any more must not keep the process: past a lease it owns nothing.
     await Promise.race([stopped, hurried, delay(drainMs)])
   }
+}
+
+// Only a page under development has a use for one, and Next would leave the connection open without a word.
+function refuseUpgrade(_: IncomingMessage, socket: Duplex): void {
+  socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
 }
 
 // Next does not wait for instrumentation.ts (first tenant, admin, job worker) before it is prepared, nor does it report

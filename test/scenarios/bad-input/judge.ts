@@ -63,7 +63,8 @@ export function mayHaveStored(
   problem: Problem | null,
 ): 'nothing' | 'audit' | 'all' {
   if (problem?.code === 'forbidden') return 'audit'
-  if (answer === null) return 'nothing'
+  // Whoever was cut off may have been understood before.
+  if (answer === null) return 'all'
   if (problem) {
     if (/^\/api\/auth\/sign-in/.test(request.target)) return 'all'
     if (NOTHING_BEGAN.includes(problem.code) || READS.includes(request.method)) return 'nothing'

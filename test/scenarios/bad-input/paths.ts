@@ -141,7 +141,7 @@ export const query = (names: readonly string[], right: readonly string[] = []): 
   )
 
 /** Addresses of nothing, and forms of an address that only a proxy would send. */
-export const nowhere = fc.constantFrom(
+export const NOWHERE = [
   '/',
   '//',
   '/api',
@@ -183,7 +183,8 @@ export const nowhere = fc.constantFrom(
   '/keys?state=%00',
   '/keys/%00',
   '/audit?cursor=%',
-)
+]
+export const nowhere = fc.constantFrom(...NOWHERE)
 
 export const METHODS = [
   'GET',

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { bodyLike, noBody, ORDER, REFUND } from './bodies'
 import { authorization, contentType, extras, idempotencyKey, type Line } from './headers'
 import { operatorRequest } from './operator-calls'
-import { METHODS, nowhere, query, segment } from './paths'
+import { METHODS, NOWHERE, nowhere, query, segment } from './paths'
 import { type BadRequest, BROKEN_FRAMINGS } from './wire'
 
 const client = authorization(['Bearer @api-key@'])
@@ -98,3 +98,19 @@ export const brokenRequest: fc.Arbitrary<BadRequest> = fc
     fc.constantFrom(...BROKEN_FRAMINGS),
   )
   .map(([request, framing]) => ({ ...request, framing }))
+
+const MAKES_NEXT_COMPLAIN: Line[] = [
+  ['Next-Action', '%'],
+  ['Host', '['],
+  ['X-Forwarded-Host', '['],
+]
+
+/**
+ * What Next logs with a stack. It decodes the source map of each of its bundles when it first has to, some 50 MB once
+ * and for all: whoever measures what requests leave behind has that behind them.
+ */
+export const logged: BadRequest[] = NOWHERE.flatMap((target) =>
+  MAKES_NEXT_COMPLAIN.flatMap((line) =>
+    ['GET', 'POST'].map((method): BadRequest => ({ method, target, headers: [line], body: '', framing: 'length' })),
+  ),
+)

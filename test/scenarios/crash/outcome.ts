@@ -6,7 +6,7 @@ import { ask, isFinal, type Play } from './play'
 import type { Eyes, RecordRow } from './world'
 
 /** Nothing stays stuck longer: a lease, a settle window, a reconciler that died with its hold of 10 s, a busy machine. */
-const STUCK_MS = 40_000
+const STUCK_MS = 90_000
 const RETRY_MS = 700
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 

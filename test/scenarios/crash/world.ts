@@ -20,8 +20,14 @@ export const STILL = {
   REAP_INTERVAL_SECONDS: '0',
   LEDGER_INTERVAL_SECONDS: '0',
 }
-/** Whoever comes after: it finds out by itself. */
-export const FINDING_OUT = { ...STILL, SWEEP_INTERVAL_SECONDS: '0.25', RECONCILE_INTERVAL_SECONDS: '0.25' }
+/** Whoever comes after: it finds out by itself, and takes its time for it, so that no call fails of a busy machine. */
+export const FINDING_OUT = {
+  ...STILL,
+  GATEWAY_TIMEOUT_MS: '2500',
+  LEASE_SECONDS: '5.5',
+  SWEEP_INTERVAL_SECONDS: '0.25',
+  RECONCILE_INTERVAL_SECONDS: '0.25',
+}
 
 export interface World {
   /** Takes the requests; runs no jobs. */
