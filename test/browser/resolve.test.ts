@@ -100,8 +100,8 @@ describe('each verdict', () => {
     const settles = (when: string) =>
       runSql(site.databaseUrl, `UPDATE idempotency_records SET settles_at = now() + $2 WHERE id = $1`, [made.id, when])
     await settles('1 hour')
-    // The hour passes for those who look at it: in the database, and on the page.
-    const page = await desk.context.newPage()
+    // The hour passes for those who look at it: in the database, and in a browser of its own, whose clock is all its pages'.
+    const { page, context } = await sit(browser, site.url, mara)
     await page.clock.install()
     await openDialog(page, made)
     await expect(verdict(page, 'Proven not executed')).toBeDisabled()
@@ -117,7 +117,7 @@ describe('each verdict', () => {
     await expect(page.getByText('Proven: nothing was charged. The next request with this key runs it.')).toBeVisible()
     expect((await site.client.order(made.key, made.body)).status).toBe(201)
     expect(await countCharges(site.url, made.body.customerId)).toBe(1)
-    await page.close()
+    await context.close()
   })
 })
 

@@ -1,12 +1,13 @@
 // Everything but death: each flow is held at its boundary, something is taken away or added, and it goes on. What it
 // could not finish is found out by a node that comes after.
+import { createClient, freshKey, orderBody, until } from '../../support/client'
 import { openLine } from '../../support/line'
-import { startNode } from '../../support/node'
+import { startNode, type TestNode } from '../../support/node'
 import { startMigratedPostgres } from '../../support/postgres'
 import type { Place } from './boundaries'
 import { chunksOf, type Held, holdAll, JOBS_AT_A_TIME, nodeOf } from './kill'
 import { outcomeOf } from './outcome'
-import { deliver, leaseEnds, requestIdOf, sweep } from './play'
+import { deliver, isFinal, leaseEnds, requestIdOf, sweep } from './play'
 import { FINDING_OUT, openEyes, STILL, type World } from './world'
 
 export const FAULTS = ['connections refused', 'database restarted', 'answer lost', 'late', 'webhook twice'] as const
@@ -80,6 +81,7 @@ export async function breakAll(cells: readonly FaultCell[], env: Record<string, 
         await during[fault](held)
         await Promise.all(held.map(({ ended }) => ended))
         await db.quiet()
+        await Promise.all([server, worker].map(isWell))
         batch.forEach((cell, i) => {
           broken.set(cell, held[i]!)
         })
@@ -109,6 +111,9 @@ function batchesOf(cells: readonly FaultCell[]): FaultCell[][] {
   ]
   return [[...onServer, ...(onWorker[0] ?? [])], ...onWorker.slice(1)].filter((batch) => batch.length > 0)
 }
+
+/** A node that saw its store fail asks it again only after a while. */
+const isWell = (node: TestNode) => until(() => createClient(node.url).order(freshKey(), orderBody()), isFinal)
 
 const letGo = (held: readonly Held[], world: World) =>
   Promise.all(held.map(({ place, play }) => nodeOf(place, world).letGo(requestIdOf(play, place.leg)))).then(() => {})
