@@ -16,7 +16,7 @@ let database: TestDatabase
 let line: Line
 let worker: Awaited<ReturnType<typeof startWorker>>
 /** What the job named so does, after it was noted that it runs. */
-let during: Record<string, () => void>
+let during: Record<string, () => unknown>
 let ran: string[]
 beforeAll(async () => {
   database = await cloneDatabase()
@@ -31,7 +31,7 @@ beforeEach(async () => {
     note: async (payload) => {
       const { name } = payload as { name: string }
       ran.push(name)
-      during[name]?.()
+      await during[name]?.()
     },
   })
 })
@@ -59,6 +59,24 @@ it('goes on after the end of a job could not be written down', { timeout: A_WHIL
   }
   await enqueue('unwritten')
   await vi.waitFor(() => expect(ran).toContain('unwritten'), SOON)
+  await sleep(GIVES_UP_MS)
+  await line.heal()
+  await enqueue('next')
+  await vi.waitFor(() => expect(ran).toContain('next'), SOON)
+})
+
+it('goes on after the ends of several jobs could not be written down', { timeout: A_WHILE }, async () => {
+  const names = ['one', 'two', 'three', 'four', 'five']
+  // Each by itself: what ends at once is written down at once.
+  names.forEach((name, i) => {
+    during[name] = async () => {
+      await vi.waitFor(() => expect(ran).toHaveLength(names.length), SOON)
+      line.refuse()
+      await sleep(50 * i)
+    }
+  })
+  await Promise.all(names.map(enqueue))
+  await vi.waitFor(() => expect(ran).toHaveLength(names.length), SOON)
   await sleep(GIVES_UP_MS)
   await line.heal()
   await enqueue('next')

@@ -15,13 +15,13 @@ import {
   send,
   until,
 } from '../support/client'
-import { startNode } from '../support/node'
+import { HOLDABLE, startNode } from '../support/node'
 import { startMigratedPostgres } from '../support/postgres'
 import { expectProblem } from '../support/problem'
 import { SHORT_TIMES } from '../support/site'
 import { addTenant, runSql } from '../support/tenant'
 
-const ENV = { ...SECRETS, ...SHORT_TIMES, SANDBOX_IDEMPOTENT: 'false', GATEWAY_TIMEOUT_MS: '2500' }
+const ENV = { ...SECRETS, ...SHORT_TIMES, ...HOLDABLE, SANDBOX_IDEMPOTENT: 'false', GATEWAY_TIMEOUT_MS: '2500' }
 /** From the return of the database: the circuit's next probe is at most two seconds away. */
 const RECOVERY_MS = 8000
 
@@ -143,21 +143,15 @@ test('while it is gone: 503 for everybody, nothing done; afterwards everything w
 
 describe('lost between the provider’s answer and the settle', () => {
   test('504 now; then the answer where the lease outlives the outage, 409 unknown where it does not; one charge each', async () => {
-    const sides = [patient, hasty].map(({ client }) => ({
-      client,
-      key: freshKey(),
-      body: orderBody({ paymentMethod: 'pm_slow_2000' }),
-    }))
+    const sides = [patient, hasty].map(({ node, client }) => ({ node, client, key: freshKey(), body: orderBody() }))
+    await Promise.all(sides.map(({ node }) => node.hold('called')))
     const answers = sides.map(({ client, key, body }) => client.order(key, body))
+    await Promise.all(sides.map(({ node }) => node.held()))
     const hastyGivesUp = sleep(HASTY_LEASE_MS + LAST_TRY_MS)
-    for (const { client, body } of sides)
-      await until(
-        () => countCharges(client.url, body.customerId),
-        (count) => count === 1,
-      )
     const waiters = sides.map(({ client, key, body }) => client.order(key, body, { prefer: 'wait=30' }))
     for (const { client, key, body } of sides) expect((await client.order(key, body)).status).toBe(409)
     await duringOutage(async () => {
+      await Promise.all(sides.map(({ node }) => node.release()))
       for (const answer of await Promise.all(answers)) {
         expectProblem(answer, 504, 'payment_outcome_unknown', 'later')
         expect(answer.headers['idempotency-expires']).toMatch(/GMT$/)
