@@ -1,12 +1,19 @@
 // Before a page is rendered: which request this is, and what the browser may do with it. Next puts the nonce of the
 // policy in the request on every script that it writes; the API's routes do their own.
 import { type NextRequest, NextResponse } from 'next/server'
+import { isCrossOrigin } from './lib/http/origin'
+import { problem } from './lib/http/problem'
 import { requestIdOf } from './lib/http/request-id'
+import { toResponse } from './lib/http/respond'
 import { PAGE_HEADERS, pagePolicy } from './lib/http/security-headers'
 
 export const config = { matcher: '/((?!api/|_next/static/|icon\\.svg$|favicon\\.ico$).*)' }
 
-export function proxy(request: NextRequest): NextResponse {
+export function proxy(request: NextRequest): Response {
+  // To an action that another site's page calls, Next would answer 500, as if the fault were ours.
+  if (request.method === 'POST' && isCrossOrigin(request))
+    return toResponse(problem('cross_origin'), { 'x-request-id': requestIdOf(request) })
+
   const nonce = crypto.randomUUID()
   const policy = pagePolicy(nonce, process.env.NODE_ENV === 'development')
   const requestId = requestIdOf(request)

@@ -124,6 +124,7 @@ describe('a page of another site', () => {
     ['by Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
     ['of a sibling domain', { 'sec-fetch-site': 'same-site' }],
     ['that has no origin', { origin: 'null' }],
+    ['whose origin is none', { origin: '%' }],
   ]
   const own = () => ({ origin: site.url, 'sec-fetch-site': 'same-origin' })
 
@@ -141,8 +142,17 @@ describe('a page of another site', () => {
     expect((await get('/api/admin/tokens', { cookie, ...headers })).status).toBe(200)
   })
 
+  test.each(foreign)('%s can call no action of a page', async (_, headers) => {
+    const { cookie } = await signedIn()
+    const action = { cookie, 'next-action': '0'.repeat(42), ...headers }
+    for (const path of ['/keys', '/sign-in', '/nowhere'])
+      expectProblem(await post(path, [], action), 403, 'cross_origin', 'none')
+  })
+
   test('is not our own, which may', async () => {
     const { cookie } = await signedIn()
+    const action = { cookie, 'next-action': '0'.repeat(42), ...own() }
+    expect((await post('/keys', [], action)).headers['x-nextjs-action-not-found']).toBe('1')
     expect((await signIn(ADMIN, own())).status).toBe(200)
     expect((await post('/api/admin/tokens', { name: 'x', role: 'viewer' }, { cookie, ...own() })).status).toBe(201)
     expect((await post('/api/auth/sign-out', undefined, { cookie, ...own() })).status).toBe(204)

@@ -39,7 +39,8 @@ let node: TestNode
 let db: pg.Pool
 let stored: () => Promise<Stored>
 let nameOf: (name: string) => string
-let before: Stored
+/** None after a batch that failed: what is left of it is no fault of the smaller ones that it is shrunk to. */
+let before: Stored | null = null
 
 beforeAll(async () => {
   database = await cloneDatabase()
@@ -78,20 +79,24 @@ async function sendAll(program: BadRequest[]): Promise<Set<string>> {
   return new Set(allowed)
 }
 
+const storedAtRest = async (): Promise<Stored> => {
+  await until(
+    () => isQuiet(db),
+    (quiet) => quiet,
+    60_000,
+  )
+  return stored()
+}
+
 const answersAll = fc.asyncProperty(fc.array(badRequest, { minLength: 1, maxLength: AT_ONCE }), async (program) => {
+  const start = before ?? (await storedAtRest())
+  before = null
   const allowed = await sendAll(program)
-  if (allowed.has('all'))
-    await until(
-      () => isQuiet(db),
-      (quiet) => quiet,
-      60_000,
-    )
-  const after = await stored()
-  const changed = changedTables(before, after)
-  before = after
-  if (allowed.has('all')) return
+  const end = await (allowed.has('all') ? storedAtRest() : stored())
   const audit = allowed.has('audit') ? ['public.audit_entries', 'public.audit_head'] : []
-  expect(changed.filter((name) => !audit.includes(name))).toEqual([])
+  const wrong = changedTables(start, end).filter((name) => !audit.includes(name))
+  if (!allowed.has('all')) expect(wrong).toEqual([])
+  before = end
 })
 
 // Node tells who sends no end that it has none while the request is still looked at: what that leaves shows later.
@@ -101,14 +106,14 @@ const CLIENTS_TABLES = ['idempotency_records', 'orders', 'refunds', 'ledger_entr
 const MONEY = [...CLIENTS_TABLES, 'sandbox.charges']
 
 const check = async (numRuns: number, seed: number, path?: string, interruptAfterTimeLimit?: number) => {
-  before = await stored()
+  before = null
   await fc.assert(answersAll, { numRuns, seed, path, interruptAfterTimeLimit })
 }
 
 /** A refused request is held, and its body waited for, up to two seconds: whoever would still do something has done it. */
 const beyondPatience = () => new Promise((resolve) => setTimeout(resolve, 2500))
 
-/** The middle one of some fresh orders, one after the other. */
+/** The fastest of some fresh orders, one after the other: a busy machine slows down most of them, a worn-out node all. */
 async function orderMs(): Promise<number> {
   const client = createClient(node.url)
   const times: number[] = []
@@ -117,7 +122,7 @@ async function orderMs(): Promise<number> {
     expect((await client.order(freshKey(), orderBody())).status).toBe(201)
     times.push(performance.now() - startedAt)
   }
-  return times.sort((a, b) => a - b)[7]!
+  return Math.min(...times)
 }
 
 test('no 5xx, no hang, every refusal in our words, nothing stored by it, and nothing kept', {

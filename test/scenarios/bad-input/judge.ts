@@ -63,8 +63,8 @@ export function mayHaveStored(
   problem: Problem | null,
 ): 'nothing' | 'audit' | 'all' {
   if (problem?.code === 'forbidden') return 'audit'
-  // Whoever was cut off may have been understood before.
-  if (answer === null) return 'all'
+  // Node hangs up on a CONNECT. Whoever is understood is answered, so who is not was not.
+  if (answer === null) return 'nothing'
   if (problem) {
     if (/^\/api\/auth\/sign-in/.test(request.target)) return 'all'
     if (NOTHING_BEGAN.includes(problem.code) || READS.includes(request.method)) return 'nothing'

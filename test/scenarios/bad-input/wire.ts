@@ -67,7 +67,7 @@ function frame(framing: BadRequest['framing'], body: string): { announced: strin
  * Sends the bytes and resolves with the first whole answer, or when the server closes. A request that stops in the
  * middle is ended from this side, as by a client that died: only then does the server owe an end.
  */
-export function exchange(url: string, bytes: string, { unfinished = false, limitMs = 8000 } = {}): Promise<Exchange> {
+export function exchange(url: string, bytes: string, { unfinished = false, limitMs = 30_000 } = {}): Promise<Exchange> {
   const bodiless = bytes.startsWith('HEAD ')
   const { port } = new URL(url)
   const startedAt = performance.now()
