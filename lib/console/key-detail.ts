@@ -139,7 +139,9 @@ const detailStatement = (id: string): Sql => sql`
     ${HAS_EVIDENCE} AS has_evidence, r.request, r.timeline, t.name AS tenant_name,
     t.disabled_at IS NOT NULL AS tenant_disabled, about.order_id,
     (SELECT json_build_object('id', f.id, 'orderId', f.order_id, 'amountCents', f.amount_cents, 'status', f.status,
-       'providerRef', f.provider_ref, 'reason', f.reason, 'createdAt', f.created_at)
+       -- nodes of the first release wrote it into the ledger only
+       'providerRef', coalesce(f.provider_ref, (SELECT l.provider_ref FROM ledger_entries l WHERE l.record_id = r.id)),
+       'reason', f.reason, 'createdAt', f.created_at)
      FROM refunds f WHERE f.record_id = r.id) AS refund,
     ${all(sql`
       SELECT * FROM (

@@ -84,7 +84,9 @@ async function detailsOf(store: Store, ids: readonly string[]): Promise<Missing[
         WHERE c.order_id = l.order_id AND c.kind = 'charge' AND c.status = 'succeeded') END AS "chargeRef"
     FROM ledger_entries l
     JOIN orders o ON o.id = l.order_id
-    LEFT JOIN refunds f ON l.kind = 'refund' AND f.order_id = l.order_id AND f.provider_ref = l.provider_ref
+    -- nodes of the first release wrote the reference into the ledger only: their refunds are known by the record
+    LEFT JOIN refunds f ON l.kind = 'refund' AND f.order_id = l.order_id
+      AND (f.provider_ref = l.provider_ref OR f.provider_ref IS NULL AND f.record_id = l.record_id)
     WHERE l.id = ANY(${ids}::text[])`)
 }
 

@@ -75,6 +75,17 @@ describe('a key', () => {
     ])
   })
 
+  it('of a refund that a node of the first release made has the provider’s reference of its ledger row', async () => {
+    const { order } = await placed()
+    const key = newKey()
+    const gateway = scriptedGateway()
+    gateway.nextCall(() => ({ kind: 'succeeded', providerRef: 're_first' }))
+    await bench.refund(gateway, order.id, { amountCents: 300 }, { key })
+    const { id } = await bench.recordOf(key)
+    await bench.db.query('UPDATE refunds SET provider_ref = NULL WHERE record_id = $1', [id])
+    expect((await show(id)).refund).toMatchObject({ status: 'succeeded', providerRef: 're_first' })
+  })
+
   it('of a refund that was refused still names its order', async () => {
     const { order } = await placed()
     const key = newKey()

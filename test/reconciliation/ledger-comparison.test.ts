@@ -466,6 +466,21 @@ describe('refunds', () => {
     await bench.db.query('UPDATE schedules SET covered_until = NULL')
     expect(await compare()).toMatchObject({ paid_without_charge: 1 })
   })
+
+  it('that a node of the first release made, which wrote their reference into the ledger only, are no exception', async () => {
+    const paid = await order(HOUR)
+    const ref = newRef()
+    gateway.nextCall(() => ({ kind: 'succeeded', providerRef: ref }))
+    const key = newKey()
+    await bench.refund(gateway, paid.orderId, { amountCents: 500 }, { key })
+    await age(paid.orderId, HOUR, 30 * DAY)
+    await bench.db.query(`UPDATE refunds SET created_at = clock_timestamp() - interval '1 hour', provider_ref = NULL`)
+    const { id } = await bench.recordOf(key)
+    entry(paid, HOUR)
+    expect(await compare()).toMatchObject({ booked: 2, unconfirmed: 0, paid_without_charge: 1 })
+    expect(await findings()).toMatchObject([{ kind: 'paid_without_charge', subject: ref, record_id: id }])
+    expect(gateway.lookUps, 'the list tells').toEqual([])
+  })
 })
 
 describe('a large window', () => {
