@@ -86,15 +86,18 @@ export async function openFaultSite() {
     },
     /** Each connection that the database has is one that the node knows of, and there are no more than its pools hold. */
     async leaks(): Promise<string[]> {
-      const [{ n: backends } = { n: 0 }] = await runSql<{ n: number }>(
+      const backends = await runSql<{ name: string }>(
         database.url,
-        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+        `SELECT application_name || ' ' || coalesce(state, '') AS name FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY 1`,
       )
       const [store, direct] = [lines.database.count(), lines.direct.count()]
       return [
         ...(store > STORE_CONNECTIONS ? [`${store} connections of the store`] : []),
         ...(direct > DIRECT_CONNECTIONS ? [`${direct} connections for jobs and notifications`] : []),
-        ...(backends !== store + direct ? [`${backends} in the database, ${store + direct} on the lines`] : []),
+        ...(backends.length === store + direct
+          ? []
+          : [`on the lines ${store} and ${direct}, in the database ${backends.map(({ name }) => name).join(', ')}`]),
       ]
     },
     async close() {
