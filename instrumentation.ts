@@ -2,5 +2,6 @@
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   const { startNode } = await import('./lib/node/start')
-  await startNode()
+  const { KEYED_ROUTES } = await import('./app/api/keyed-routes')
+  await startNode(KEYED_ROUTES)
 }

@@ -8,6 +8,10 @@ const STARTUP = ['test/scenarios/startup.test.ts']
 const PROOF = ['crash/**', 'random-programs', 'network-faults', 'bad-input', 'upgrade', 'upgrade-stops'].map(
   (name) => `test/scenarios/${name}.test.ts`,
 )
+/** What a client sees: the same from Next's own server. */
+const NEXT = ['header', 'order-of-checks', 'outcomes', 'prefer', 'refunds', 'replay', 'validation'].map(
+  (name) => `test/contract/${name}.test.ts`,
+)
 const BROWSER = ['test/browser/**/*.test.ts']
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -43,13 +47,24 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'next',
+          include: NEXT,
+          env: { TEST_SERVER: 'next' },
+          testTimeout: MINUTE,
+          hookTimeout: 2 * MINUTE,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
           name: 'browser',
           include: BROWSER,
           testTimeout: MINUTE,
           hookTimeout: 2 * MINUTE,
           // A node, its database and a browser each.
           maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -58,7 +73,7 @@ export default defineConfig({
           include: STARTUP,
           testTimeout: 10 * MINUTE,
           hookTimeout: 10 * MINUTE,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
       {
@@ -68,7 +83,7 @@ export default defineConfig({
           testTimeout: 10 * MINUTE,
           hookTimeout: 10 * MINUTE,
           maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],

@@ -35,6 +35,7 @@ const Environment = z
     RECONCILE_INTERVAL_SECONDS: interval(30),
     LEDGER_INTERVAL_SECONDS: interval(86_400),
     RECONCILE_MAX_ATTEMPTS: z.coerce.number().int().positive().default(12),
+    ANSWER_MEMORY_MB: z.coerce.number().int().min(0).max(65_536).default(64),
     MAX_REQUEST_AGE_SECONDS: z.coerce.number().positive().optional(),
     WORKER: onOff('on'),
     GATEWAY: z.enum(['sandbox', 'stripe']).default('sandbox'),
@@ -79,11 +80,15 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     throw new Error(`Configuration: ${issue?.path.join('.')}: ${issue?.message}`)
   }
   const env = parsed.data
+  const directDatabaseUrl = env.DIRECT_DATABASE_URL ?? env.DATABASE_URL
   return {
     databaseUrl: env.DATABASE_URL,
-    directDatabaseUrl: env.DIRECT_DATABASE_URL ?? env.DATABASE_URL,
+    directDatabaseUrl,
+    /** A transaction pooler stands before the database: whoever names a way around it says so. */
+    databasePooled: env.DATABASE_URL !== directDatabaseUrl,
     port: env.PORT,
     leaseMs: env.LEASE_SECONDS * 1000,
+    answerMemoryBytes: env.ANSWER_MEMORY_MB * 1024 * 1024,
     gatewayTimeLimitMs: env.GATEWAY_TIMEOUT_MS,
     keyTtlHours: env.KEY_TTL_HOURS,
     settleMs: env.SETTLE_SECONDS * 1000,

@@ -20,22 +20,25 @@ export interface NodeServer {
 
 export async function listen(wantedPort: number): Promise<NodeServer> {
   let open = (_: Handler) => {}
-  const handler = new Promise<Handler>((resolve) => {
+  let handler: Handler | undefined
+  const opened = new Promise<Handler>((resolve) => {
     open = resolve
   })
   const connections = new Set<Duplex>()
   const underWay = new Set<ServerResponse>()
   let draining = false
 
-  const server = http.createServer(async (request, response) => {
+  // One for all of them: this is on the way of every request.
+  function closed(this: ServerResponse) {
+    underWay.delete(this)
+    if (draining) endWhenFlushed(this.req.socket)
+  }
+  const server = http.createServer((request, response) => {
     underWay.add(response)
-    response.once('close', () => {
-      underWay.delete(response)
-      if (draining) endWhenFlushed(request.socket)
-    })
+    response.once('close', closed)
     if (draining) response.setHeader('connection', 'close')
-    const handle = await handler
-    await handle(request, response)
+    if (handler) return handler(request, response)
+    return opened.then((handle) => handle(request, response))
   })
   server.on('connection', (socket) => {
     connections.add(socket)
@@ -47,6 +50,7 @@ export async function listen(wantedPort: number): Promise<NodeServer> {
     port: (server.address() as AddressInfo).port,
     open(handle, onUpgrade) {
       server.on('upgrade', onUpgrade)
+      handler = handle
       open(handle)
     },
     async drain(limitMs, hurry) {

@@ -1,6 +1,6 @@
 // One node, from configuration to the last answer. Whatever was started here is stopped here, in reverse order, however
 // the node ends; nothing is started before the configuration is known to be good.
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import path from 'node:path'
 import type { Duplex } from 'node:stream'
 import nextEnv from '@next/env'
@@ -25,6 +25,7 @@ export interface ServeContext {
 /** What instrumentation.ts, which Next bundles apart from us, leaves for this process. */
 interface NodeHooks {
   announce?(url: string): void | Promise<void>
+  direct?(request: IncomingMessage, response: ServerResponse): boolean
   stop?(): Promise<void>
 }
 
@@ -65,8 +66,10 @@ async function answerUntilStopped(server: NodeServer, context: ServeContext, dra
   try {
     await app.prepare()
     const handle = app.getRequestHandler()
+    let direct: NodeHooks['direct']
     server.open(
       (request, response) => {
+        if (direct?.(request, response)) return
         // Next can't make a Request of either, and would answer 500.
         if (request.method === 'TRACE') return response.writeHead(405).end()
         if (request.url === '*') return response.writeHead(400).end()
@@ -77,6 +80,8 @@ async function answerUntilStopped(server: NodeServer, context: ServeContext, dra
     )
     const url = `http://localhost:${server.port}`
     await untilRegistered(url, stopping)
+    // Under development the routes change while they are served, and only Next knows.
+    if (!dev) direct = hooks()?.direct
     limitMs = drainMs
     if (!stopping.aborted) await announce(url, say)
     await aborted(stopping)

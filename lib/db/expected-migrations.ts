@@ -28,4 +28,8 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261116020900_index_last_error',
   '20261116021000_catch_up',
   '20261116021001_validate_checks',
+  '20261117000000_forget_answers',
+  '20261117000100_index_told',
+  '20261117000200_vacuum_sooner',
+  '20261117000300_index_storms',
 ]

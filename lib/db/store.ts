@@ -1,5 +1,6 @@
 // The one way to PostgreSQL. Every statement goes through here, so every statement is prepared once a connection,
-// fails fast while the store is gone, and runs in UTC.
+// fails fast while the store is gone, and runs in UTC. Behind a transaction pooler each transaction may meet another
+// session: nothing is left in one there, so nothing is prepared, and a statement's time limit is the pooler's to set.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
@@ -17,6 +18,13 @@ const MAX_RUNS = 3
  * each choice of filters: a connection never forgets what it has prepared, so beyond this they are run unprepared.
  */
 const MAX_PREPARED = 900
+
+export interface PoolOptions {
+  max: number
+  applicationName: string
+  /** A transaction pooler stands in between (DATABASE_URL is not DIRECT_DATABASE_URL). */
+  pooled?: boolean
+}
 
 export interface Store {
   readonly pool: pg.Pool
@@ -38,17 +46,28 @@ function nameOf(text: string): string | undefined {
   return name
 }
 
-export function openPool(url: string, options: { max: number; applicationName: string }): pg.Pool {
+// As a startup parameter of its own, which `pg` has no option for: a pooler knows this one, and gives each transaction
+// its client's. Inside `options`, PgBouncer refuses the connection, or ignores what is in there.
+class UtcClient extends (pg.Client as unknown as new (config?: pg.ClientConfig) => pg.Client & StartsUp) {
+  override getStartupConf() {
+    return { ...super.getStartupConf(), TimeZone: 'UTC' }
+  }
+}
+interface StartsUp {
+  getStartupConf(): Record<string, string>
+}
+
+export function openPool(url: string, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
+    Client: UtcClient,
     connectionString: url,
     max: options.max,
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
+    statement_timeout: options.pooled ? undefined : STATEMENT_TIMEOUT_MS,
     // a server that vanished without a word must not hold a request for minutes
     query_timeout: STATEMENT_TIMEOUT_MS + 2000,
     keepAlive: true,
-    options: '-c TimeZone=UTC',
   })
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => {})
@@ -56,13 +75,14 @@ export function openPool(url: string, options: { max: number; applicationName: s
   return pool
 }
 
-export function openStore(url: string, options: { max: number; applicationName: string }): Store {
+export function openStore(url: string, options: PoolOptions): Store {
   const pool = openPool(url, options)
   async function run<Row>(statement: Sql): Promise<Row[]> {
     const { text, values } = statement
+    const name = options.pooled ? undefined : nameOf(text)
     for (let runs = 1; ; runs++) {
       try {
-        const result = await pool.query({ name: nameOf(text), text, values: values as unknown[] })
+        const result = await pool.query({ name, text, values: values as unknown[] })
         return result.rows as Row[]
       } catch (error) {
         if (isRetryable(error) && runs < MAX_RUNS) continue

@@ -1,24 +1,36 @@
 // A keyed POST: authentication, media type, size, JSON, header, age, validation, store — in this order — and then
-// the boundary. Every route that changes something for a client goes through here.
+// the boundary. Every route that changes something for a client goes through here, whichever server it comes from.
 import type { z } from 'zod'
 import { databaseNowMs } from '../db/clock'
 import { isUnavailable } from '../db/sqlstate'
-import { parseKey, quoteKey } from '../idempotency/key'
-import type { Operation } from '../idempotency/operation'
-import { run } from '../idempotency/run'
+import type { Finished, Sent } from '../idempotency/answers'
+import { type ParsedKey, parseKey, plainKey, quoteKey } from '../idempotency/key'
+import type { Input, Operation } from '../idempotency/operation'
+import { fingerprintFor, type Outcome, replayOf, run } from '../idempotency/run'
 import { enqueueAccepted } from '../jobs/enqueue'
 import type { Labels } from '../metrics/names'
 import { type Services, services } from '../node/services'
-import { bearerOf } from './bearer'
-import { discardBody, readJson } from './body'
+import { withRequestId } from '../request-context'
+import type { Tenant } from '../tenants/authenticate'
+import type { Admission } from '../tenants/limits'
+import { bearerFrom } from './bearer'
+import { parseJson, readBytes } from './body'
+import { fromWeb, type Incoming } from './incoming'
 import { headersOf, partsOf } from './outcome'
 import { parsePrefer } from './prefer'
 import { problem } from './problem'
-import { failure, inRequest, type Parts, toResponse } from './respond'
+import { requestIdFrom } from './request-id'
+import { complete, failure, type Parts, toResponse } from './respond'
 import { isStorable, validate } from './validate'
 
-type RouteContext = { params: Promise<Record<string, string>> }
-type Route = (request: Request, context: RouteContext) => Promise<Response>
+type Params = Record<string, string>
+
+/** What Next calls, and what it comes to: the same for who has no use for a Request and a Response. */
+export interface KeyedRoute {
+  (request: Request, context: { params: Promise<Params> }): Promise<Response>
+  readonly keyed: true
+  answer(incoming: Incoming, params: Params): Promise<Parts>
+}
 
 interface Keyed<Schema extends z.ZodType> {
   body: Schema
@@ -26,71 +38,109 @@ interface Keyed<Schema extends z.ZodType> {
   operation: (services: Services) => Operation<z.infer<Schema>, any>
 }
 
-export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): Route {
-  const route: Route = (request, context) =>
-    inRequest(request, async (requestId) => {
-      const key = parseKey(request.headers.get('idempotency-key'))
-      const headers = { 'x-request-id': requestId, 'idempotency-key': key.ok ? quoteKey(key.key) : null }
-      const asked: Asked = { requestId, startedMs: performance.now(), labels: { endpoint: '', tenantId: '' } }
-      try {
-        const answered = await answer(endpoint, request, (await context.params) ?? {}, key, asked)
-        return toResponse(answered.parts, { ...headers, ...answered.headers })
-      } catch (error) {
-        if (isUnavailable(error)) services().metrics.storeFailed(asked.labels)
-        return toResponse(failure(error, requestId), headers)
-      }
+export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): KeyedRoute {
+  const answer: KeyedRoute['answer'] = async (incoming, params) => {
+    const call: Call<Schema> = {
+      ...endpoint,
+      incoming,
+      params,
+      requestId: requestIdFrom(incoming.header('x-request-id')),
+      startedMs: performance.now(),
+      labels: { endpoint: '', tenantId: '' },
+      headers: {},
+    }
+    const parts = await answerCall(call).catch((error: unknown) => {
+      if (isUnavailable(error)) services().metrics.storeFailed(call.labels)
+      return failure(error, call.requestId)
     })
-  return Object.assign(route, { keyed: true })
+    const key = call.key ?? keyOf(incoming)
+    call.headers['x-request-id'] = call.requestId
+    call.headers['idempotency-key'] = key.ok ? quoteKey(key.key) : null
+    return complete(parts, call.headers)
+  }
+  const route = async (request: Request, context: { params: Promise<Params> }) =>
+    toResponse(await answer(fromWeb(request), (await context.params) ?? {}))
+  return Object.assign(route, { keyed: true as const, answer })
 }
 
-/** What is known of a request while it is answered. */
-interface Asked {
+/** A request while it is answered, and what is known of it by then. */
+interface Call<Schema extends z.ZodType = z.ZodType> extends Keyed<Schema> {
+  incoming: Incoming
+  params: Params
   requestId: string
   startedMs: number
   labels: Labels
+  key?: ParsedKey
+  /** Those that go with the answer, besides its own. */
+  headers: Record<string, string | null>
 }
 
-interface Answered {
-  parts: Parts
-  headers?: Record<string, string | null>
-}
+const keyOf = (incoming: Incoming): ParsedKey => parseKey(incoming.header('idempotency-key'))
 
-async function answer<Schema extends z.ZodType>(
-  endpoint: Keyed<Schema>,
-  request: Request,
-  params: Record<string, string>,
-  key: ReturnType<typeof parseKey>,
-  { requestId, startedMs, labels }: Asked,
-): Promise<Answered> {
+async function answerCall<Schema extends z.ZodType>(call: Call<Schema>): Promise<Parts> {
+  const { incoming, labels } = call
   const node = services()
-  const operation = endpoint.operation(node)
+  const operation = call.operation(node)
   labels.endpoint = operation.endpoint
-  const apiKey = bearerOf(request)
-  const tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
+  const apiKey = bearerFrom(incoming.header('authorization'))
+  const tenant =
+    apiKey === null ? null : (node.authenticator.recall(apiKey) ?? (await node.authenticator.authenticate(apiKey)))
   if (!tenant) {
-    await discardBody(request)
-    return { parts: problem('unauthenticated') }
+    await incoming.discard()
+    return problem('unauthenticated')
   }
   labels.tenantId = tenant.id
 
-  const read = await readJson(request)
-  if (!read.ok) return { parts: problem(read.code) }
-  if (!key.ok)
-    return {
-      parts:
-        key.reason === 'missing'
-          ? problem('idempotency_key_missing')
-          : problem('idempotency_key_invalid', { detail: key.detail }),
-    }
-  if (isTooOld(request, node.config.maxRequestAgeMs)) return { parts: problem('request_too_old') }
-  const valid = validate(endpoint.body, read.value)
-  if (!valid.ok) return { parts: problem('invalid_request', { issues: valid.issues }) }
-  // What no store can hold names nothing, and can't be remembered either.
-  if (!Object.values(params).every(isStorable)) return { parts: problem('order_not_found') }
+  const read = await readBytes(incoming)
+  if (!read.ok) return problem(read.code)
+  const { maxRequestAgeMs } = node.config
+  const sent = sentAs(call, read.bytes)
+  const known = sentBefore(node, labels, incoming, sent)
+  if (known && !isTooOld(incoming, maxRequestAgeMs)) {
+    call.key = { ok: true, key: known.key }
+    return answered(call, replayOf(known), ADMITTED)
+  }
 
-  const prefer = parsePrefer(request.headers.get('prefer'))
+  const parsed = parseJson(read.bytes)
+  if (!parsed.ok) return problem(parsed.code)
+  const key = keyOf(incoming)
+  call.key = key
+  if (!key.ok)
+    return key.reason === 'missing'
+      ? problem('idempotency_key_missing')
+      : problem('idempotency_key_invalid', { detail: key.detail })
+  if (isTooOld(incoming, maxRequestAgeMs)) return problem('request_too_old')
+  const valid = validate(call.body, parsed.value)
+  if (!valid.ok) return problem('invalid_request', { issues: valid.issues })
+  // What no store can hold names nothing, and can't be remembered either.
+  if (!Object.values(call.params).every(isStorable)) return problem('order_not_found')
+
+  const input = { params: call.params, body: valid.value }
+  const fingerprint = fingerprintFor(operation, input)
+  const meant = node.boundary.answers?.find(tenant.id, operation.endpoint, key.key)
+  if (meant?.fingerprint === fingerprint) return answered(call, replayOf(meant), ADMITTED)
+  return withRequestId(call.requestId, () =>
+    execute(call, operation, { tenant, key: key.key, input, fingerprint, sent }),
+  )
+}
+
+interface Valid<Body> {
+  tenant: Tenant
+  key: string
+  input: Input<Body>
+  fingerprint: string
+  sent: Sent
+}
+
+async function execute<Schema extends z.ZodType>(
+  call: Call<Schema>,
+  operation: Operation<z.infer<Schema>, unknown>,
+  { tenant, key, input, fingerprint, sent }: Valid<z.infer<Schema>>,
+): Promise<Parts> {
+  const node = services()
+  const { requestId, labels, incoming } = call
+  const prefer = preferencesOf(incoming)
   const admission = await node.limits.admit(tenant)
-  const input = { params, body: valid.value }
   let admitted = admission.ok
   // Ended as soon as it is known whether a record was created: who calls or waits takes nothing from the others.
   const endAdmission = (created: boolean) => {
@@ -100,29 +150,57 @@ async function answer<Schema extends z.ZodType>(
   try {
     const outcome = await run(node.boundary, operation, {
       tenantId: tenant.id,
-      key: key.key,
+      key,
       input,
+      fingerprint,
+      sent,
       requestId,
       retentionHours: tenant.retentionHours,
       waitMs: (prefer.waitSeconds ?? 0) * 1000,
       acceptedAs: prefer.respondAsync ? (recordId) => enqueueAccepted(recordId) : null,
       mayCreate: admission.ok,
       reserved: endAdmission,
-      signal: request.signal,
+      signal: incoming.signal,
     })
-    node.metrics.answered(labels, outcome, (performance.now() - startedMs) / 1000)
     if (outcome.kind === 'misuse') {
       const { record, stored } = outcome
       await node.misuse.record({ ...labels, recordId: record.id, key: record.key, requestId, stored, sent: input })
     }
-    return { parts: partsOf(outcome, admission), headers: headersOf(outcome, prefer) }
+    return answered(call, outcome, admission)
   } finally {
     endAdmission(false)
   }
 }
 
-function isTooOld(request: Request, maxAgeMs: number | null): boolean {
+/** A replay is nobody's admission. */
+const ADMITTED: Admission = { ok: true }
+
+function answered(call: Call, outcome: Outcome, admission: Admission): Parts {
+  services().metrics.answered(call.labels, outcome, (performance.now() - call.startedMs) / 1000)
+  Object.assign(call.headers, headersOf(outcome, preferencesOf(call.incoming)))
+  return partsOf(outcome, admission)
+}
+
+const preferencesOf = (incoming: Incoming) => parsePrefer(incoming.header('prefer'))
+
+const sentAs = ({ incoming, params }: Call, bytes: Buffer): Sent => ({
+  params: JSON.stringify(params),
+  contentType: incoming.header('content-type') ?? '',
+  body: bytes.toString('latin1'),
+})
+
+/** The answer of one who sent the very same, byte for byte: whatever is checked of a request was checked of that one. */
+function sentBefore(node: Services, { tenantId, endpoint }: Labels, incoming: Incoming, sent: Sent): Finished | null {
+  const key = plainKey(incoming.header('idempotency-key') ?? '')
+  const known = key === null ? undefined : node.boundary.answers?.find(tenantId, endpoint, key)
+  const before = known?.sent
+  return before?.body === sent.body && before.params === sent.params && before.contentType === sent.contentType
+    ? known!
+    : null
+}
+
+function isTooOld(incoming: Incoming, maxAgeMs: number | null): boolean {
   if (maxAgeMs === null) return false
-  const sentAt = Date.parse(request.headers.get('date') ?? '')
+  const sentAt = Date.parse(incoming.header('date') ?? '')
   return Number.isNaN(sentAt) || databaseNowMs() - sentAt > maxAgeMs
 }

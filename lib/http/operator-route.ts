@@ -11,6 +11,7 @@ import { finishRequest, type RequestKey, releaseRequest, reserveRequest } from '
 import { withRequestId } from '../request-context'
 import { bearerOf } from './bearer'
 import { discardBody, readJson } from './body'
+import { fromWeb } from './incoming'
 import type { AnyOperatorCall } from './operator-call'
 import { isSameOrigin } from './origin'
 import { problem } from './problem'
@@ -127,7 +128,7 @@ async function readQuestion(
 /** No body at all says as much as an empty object: whether that is enough is the schema's business. */
 async function readOptionalJson(request: Request): ReturnType<typeof readJson> {
   const hasBody = request.body !== null && request.headers.get('content-length') !== '0'
-  return hasBody ? readJson(request) : { ok: true, value: {} }
+  return hasBody ? readJson(fromWeb(request)) : { ok: true, value: {} }
 }
 
 /** A parameter that is given more than once is a list; whether it may be is the schema's business. */

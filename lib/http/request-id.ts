@@ -2,7 +2,9 @@
 import { newId } from '../db/id'
 
 /** A caller's own id is kept when it is harmless in a log. */
-export function requestIdOf(request: Pick<Request, 'headers'>): string {
-  const given = request.headers.get('x-request-id')
+export const requestIdOf = (request: Pick<Request, 'headers'>): string =>
+  requestIdFrom(request.headers.get('x-request-id'))
+
+export function requestIdFrom(given: string | null): string {
   return given && /^[\w.:+/=-]{1,128}$/.test(given) ? given : newId('req')
 }

@@ -32,11 +32,22 @@ export function inRequest(request: Request, answer: (requestId: string) => Promi
 }
 
 export function toResponse(parts: Parts | Streamed, headers: Record<string, string | null | undefined> = {}): Response {
-  const all = new Headers({ ...API_HEADERS, ...parts.headers })
-  for (const [name, value] of Object.entries(headers)) if (value != null) all.set(name, value)
-  if (!all.has('cache-control')) all.set('cache-control', 'no-store')
+  const { status, headers: all, body } = complete(parts, headers)
   // A 204 may not have a body, be it an empty one.
-  return new Response(parts.body || null, { status: parts.status, headers: all })
+  return new Response(body || null, { status, headers: all })
+}
+
+/** With the headers that every answer has, and with those of this request. All names are in small letters. */
+export function complete<Answer extends Parts | Streamed>(
+  parts: Answer,
+  headers: Record<string, string | null | undefined>,
+): Answer {
+  const all: Record<string, string> = { ...API_HEADERS, 'cache-control': 'no-store', ...parts.headers }
+  for (const name in headers) {
+    const value = headers[name]
+    if (value != null) all[name] = value
+  }
+  return { ...parts, headers: all }
 }
 
 export function failure(error: unknown, requestId: string): Parts {

@@ -5,6 +5,7 @@ import { isRefused } from '../operators/refusal'
 import type { SessionCookie } from '../operators/session-cookie'
 import { withRequestId } from '../request-context'
 import { discardBody, readJson } from './body'
+import { fromWeb } from './incoming'
 import { Credentials } from './operator/access'
 import { isCrossOrigin } from './origin'
 import { problem } from './problem'
@@ -30,7 +31,7 @@ const ownPagesOnly =
   }
 
 export const signInRoute = ownPagesOnly(async (request, requestId) => {
-  const read = await readJson(request)
+  const read = await readJson(fromWeb(request))
   if (!read.ok) return problem(read.code)
   const asked = validate(Credentials, read.value)
   if (!asked.ok) return problem('invalid_request', { issues: asked.issues })

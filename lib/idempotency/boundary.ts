@@ -1,11 +1,14 @@
 // What the boundary needs from the node that it runs in.
 import type { Store } from '../db/store'
+import type { Answers } from './answers'
 import type { State } from './states'
 import type { Waiting } from './waiting'
 
 export interface Boundary {
   store: Store
   waiting: Waiting
+  /** Where finished answers are kept at hand, if anywhere. */
+  answers?: Answers
   nodeId: string
   leaseMs: number
   settleMs: number

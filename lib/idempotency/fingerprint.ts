@@ -1,7 +1,7 @@
 // Keeps: two requests have one fingerprint exactly when they mean the same. The version in front names the recipe, so
 // a stored fingerprint is never compared with one that was made another way: change anything here, raise it.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 
 export type FingerprintInput = {
@@ -17,8 +17,7 @@ const VERSION = 'v1'
 const MAX_PATHS = 50
 
 export function fingerprint({ method, endpoint, params, body }: FingerprintInput): string {
-  const digest = createHash('sha256').update(canonicalJson({ method, endpoint, params, body }), 'utf8').digest('hex')
-  return `${VERSION}:${digest}`
+  return `${VERSION}:${hash('sha256', canonicalJson({ method, endpoint, params, body }), 'hex')}`
 }
 
 // RFC 8785. A value that is not JSON is a bug of the caller's, who validates first, and so it throws: hashing a

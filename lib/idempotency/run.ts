@@ -2,6 +2,7 @@
 // wait, claim, or say why not. Whoever loses a race comes round again and decides anew.
 import type { Sql } from 'sql-template-tag'
 import { isUnavailable } from '../db/sqlstate'
+import type { Finished, Sent } from './answers'
 import { claimFor, driveAttempt, reserveFor } from './attempt'
 import type { Boundary } from './boundary'
 import { decide } from './decide'
@@ -29,6 +30,10 @@ export interface KeyedRequest<Body> {
   /** Told once, as soon as it is known, whether this request created its record. */
   reserved?(created: boolean): void
   signal?: AbortSignal
+  /** What `fingerprintFor` makes of the input, where that is known already. */
+  fingerprint?: string
+  /** The request as it came, for whoever sends it again. */
+  sent?: Sent
 }
 
 export type Outcome =
@@ -39,7 +44,7 @@ export type Outcome =
       expiresAt: Date
       created: boolean
       /** Of a replay: the record that holds the answer. */
-      replayOf?: KeyRecord
+      replayOf?: Pick<KeyRecord, 'id' | 'createdAt'>
     }
   | { kind: 'accepted'; record: KeyRecord; created: boolean }
   | { kind: 'in_progress'; record: KeyRecord }
@@ -51,6 +56,21 @@ export type Outcome =
   | { kind: 'outcome_unknown'; code: string; expiresAt: Date; created: boolean }
   | { kind: 'not_allowed' }
 
+/** What a request means, in few characters: equal exactly where the requests are. */
+export function fingerprintFor({ endpoint }: AnyOperation, { params, body }: Input): string {
+  return fingerprintOf({ method: endpoint.split(' ', 1)[0]!, endpoint, params, body })
+}
+
+/** The same outcome that `run` would come to, of an answer that is at hand. */
+export const replayOf = ({ answer, expiresAt, id, createdAt }: Finished): Outcome => ({
+  kind: 'answered',
+  answer,
+  replayed: true,
+  expiresAt,
+  created: false,
+  replayOf: { id, createdAt },
+})
+
 /** Each turn follows a lost race; so many in a row on one key mean that something else is wrong. */
 const MAX_TURNS = 50
 /** Who can't be told looks again after this long: 30 turns at most, by the longest wait that a client may ask for. */
@@ -61,12 +81,14 @@ export async function run<Body, Report>(
   operation: Operation<Body, Report>,
   request: KeyedRequest<Body>,
 ): Promise<Outcome> {
-  const fingerprint = fingerprintOf({
-    method: operation.endpoint.split(' ', 1)[0]!,
-    endpoint: operation.endpoint,
-    params: request.input.params,
-    body: request.input.body,
-  })
+  const fingerprint = request.fingerprint ?? fingerprintFor(operation, request.input)
+  const ticket = boundary.answers?.ticket()
+  const atHand = (record: KeyRecord, answer: Answer, expiresAt: Date) => {
+    if (ticket === undefined) return
+    const { id, tenantId, endpoint, key, createdAt } = record
+    const { sent } = request
+    boundary.answers?.keep(ticket, { id, tenantId, endpoint, key, fingerprint, answer, createdAt, expiresAt, sent })
+  }
   const waitUntil = performance.now() + request.waitMs
   let created = false
   /** The record that this request owned and lost: from then on it is a duplicate, and one that calls nobody. */
@@ -100,6 +122,7 @@ export async function run<Body, Report>(
       await boundary.step?.('reserved')
       if (record.state === 'in_progress') {
         const outcome = finished(await driveAttempt(boundary, operation, request, found, lease), record, created)
+        if (outcome?.kind === 'answered') atHand(record, outcome.answer, outcome.expiresAt)
         if (outcome) return outcome
         fenced = record
         continue
@@ -115,6 +138,7 @@ export async function run<Body, Report>(
       case 'unknown':
         return { kind: 'unknown', record }
       case 'replay': {
+        atHand(record, record.answer!, record.expiresAt)
         // The request that was accepted and waited for its own answer gets it first, not again.
         const replayed = !created || fenced !== null
         return {
@@ -145,6 +169,7 @@ export async function run<Body, Report>(
         if (!claimed) break
         const attempt = { record: { ...record, attempt: record.attempt + 1 }, report: claimed.report }
         const outcome = finished(await driveAttempt(boundary, operation, request, attempt, lease), record, created)
+        if (outcome?.kind === 'answered') atHand(record, outcome.answer, outcome.expiresAt)
         if (outcome) return outcome
         fenced = record
       }

@@ -1,16 +1,11 @@
-// Waiting for the end of an attempt on any node: one LISTEN connection a process, and nobody polls. When the
-// connection breaks, every waiter is woken to look for itself, since a notification may have been missed.
-import pg from 'pg'
+// Waiting for the end of an attempt on any node: nobody polls. When the line on which that is told is lost, every
+// waiter is woken to look for itself, since a notification may have been missed.
+import type { Notifications } from '../db/notifications'
 import { CHANNEL } from './sql/notify'
-
-const RECONNECT_AFTER_MS = 500
-/** Whoever waits longer for the line looks for itself. */
-const LISTEN_LIMIT_MS = 3000
 
 export interface Waiting {
   /** Begins to listen for a record; call before the record is marked as awaited. */
   expect(recordId: string): Expectation
-  close(): Promise<void>
 }
 
 export interface Expectation {
@@ -21,50 +16,15 @@ export interface Expectation {
   listening: Promise<boolean>
 }
 
-export function openWaiting(url: string): Waiting {
+export function openWaiting(line: Notifications): Waiting {
   const waiters = new Map<string, Set<() => void>>()
-  let connecting: Promise<boolean> | null = null
-  let client: pg.Client | null = null
-  let closed = false
 
-  function wakeAll() {
+  line.on(CHANNEL, (recordId) => {
+    for (const wake of waiters.get(recordId) ?? []) wake()
+  })
+  line.onLost(() => {
     for (const set of waiters.values()) for (const wake of set) wake()
-  }
-
-  function lost() {
-    client = null
-    connecting = null
-    wakeAll()
-    if (!closed && waiters.size) setTimeout(() => !closed && listen(), RECONNECT_AFTER_MS).unref()
-  }
-
-  function listen(): Promise<boolean> {
-    connecting ??= (async () => {
-      const fresh = new pg.Client({
-        connectionString: url,
-        application_name: 'onceover-listen',
-        connectionTimeoutMillis: LISTEN_LIMIT_MS,
-        query_timeout: LISTEN_LIMIT_MS,
-        keepAlive: true,
-      })
-      fresh.on('error', () => {})
-      fresh.on('end', () => client === fresh && lost())
-      fresh.on('notification', ({ payload }) => {
-        for (const wake of waiters.get(payload ?? '') ?? []) wake()
-      })
-      try {
-        await fresh.connect()
-        await fresh.query(`LISTEN ${CHANNEL}`)
-        client = fresh
-        return true
-      } catch {
-        fresh.end().catch(() => {})
-        connecting = null
-        return false
-      }
-    })()
-    return connecting
-  }
+  })
 
   return {
     expect(recordId) {
@@ -79,7 +39,7 @@ export function openWaiting(url: string): Waiting {
         if (!set.size && waiters.get(recordId) === set) waiters.delete(recordId)
       }
       return {
-        listening: listen(),
+        listening: line.listen(),
         cancel,
         async orAfter(limitMs, signal) {
           const timer = setTimeout(wake, Math.max(0, limitMs))
@@ -92,12 +52,6 @@ export function openWaiting(url: string): Waiting {
           cancel()
         },
       }
-    },
-    async close() {
-      closed = true
-      wakeAll()
-      await connecting
-      await client?.end().catch(() => {})
     },
   }
 }

@@ -11,8 +11,11 @@ import type { Batch, Daemon } from './daemon'
 import { groupsOf, wouldTouch } from './dry-run'
 
 /** Small enough that its locks are held for milliseconds. */
-const BATCH = 500
-/** Between two batches: the disk and the connections belong to live traffic first. */
+const BATCH = 100
+/**
+ * Between two batches: the disk and the connections belong to live traffic first. At least this long, and as long as the
+ * batch took: of a busy disk a reaper never has more than half.
+ */
 const PAUSE_MS = 20
 
 export const RUN_OUT: Sql = sql`${EXPIRABLE} AND r.expires_at <= ${BY_NOW}`
@@ -45,10 +48,12 @@ export function reaper(store: Store, { tombstoneHours, observe }: ReaperOptions)
 
 async function* inBatches(next: () => Promise<Batch & { full: boolean }>): AsyncIterable<Batch> {
   for (;;) {
+    const startedAt = performance.now()
     const batch = await next()
+    const tookMs = performance.now() - startedAt
     if (batch.ids.length > 0) yield batch
     if (!batch.full) return
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    await new Promise((resolve) => setTimeout(resolve, Math.max(PAUSE_MS, tookMs)))
   }
 }
 

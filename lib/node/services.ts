@@ -2,8 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Config, config } from '../config'
+import { openNotifications } from '../db/notifications'
 import { openPool, openStore, type Store } from '../db/store'
 import { problem } from '../http/problem'
+import { openAnswers } from '../idempotency/answers'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { persisted } from '../idempotency/persist'
@@ -65,13 +67,16 @@ function openServices(): Services {
   const settings = config()
   const url = settings.databaseUrl
   if (!url) throw new Error('Configuration: DATABASE_URL: not set; start with `npm start` for the embedded database')
-  const store = openStore(url, { max: POOL_SIZE, applicationName: 'onceover' })
-  const sandboxPool = openPool(url, { max: SANDBOX_POOL_SIZE, applicationName: 'onceover-sandbox' })
+  const pooled = settings.databasePooled
+  const store = openStore(url, { max: POOL_SIZE, applicationName: 'onceover', pooled })
+  const sandboxPool = openPool(url, { max: SANDBOX_POOL_SIZE, applicationName: 'onceover-sandbox', pooled })
   const gateway = openGateway(settings, sandboxPool)
   const metrics = openMetrics(store)
+  const line = openNotifications(settings.directDatabaseUrl ?? url)
   const boundary: Boundary = {
     store,
-    waiting: openWaiting(settings.directDatabaseUrl ?? url),
+    waiting: openWaiting(line),
+    answers: settings.answerMemoryBytes ? openAnswers(line, { maxBytes: settings.answerMemoryBytes }) : undefined,
     nodeId: `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`,
     leaseMs: settings.leaseMs,
     settleMs: settings.settleMs,
@@ -132,7 +137,7 @@ function openServices(): Services {
       await persisted()
       await limits.close()
       await metrics.close()
-      await boundary.waiting.close()
+      await line.close()
       await Promise.allSettled([store.close(), sandboxPool.end()])
     },
   }

@@ -2,6 +2,9 @@
 
 import { servedPort } from '../config'
 import { readDatabaseClock } from '../db/clock'
+import { checkSessions } from '../db/sessions'
+import { type Direct, direct } from '../http/direct'
+import type { KeyedRoute } from '../http/keyed'
 import { RUN_ACCEPTED } from '../jobs/enqueue'
 import { runAcceptedJob } from '../jobs/run-accepted'
 import { migrateJobs, startWorker } from '../jobs/worker'
@@ -19,14 +22,17 @@ const NODE = Symbol.for('onceover.node')
 export interface RunningNode {
   /** Tells a person where it is and how to try it. */
   announce(url: string): void
+  /** For a server that can do without Next where it need not be. */
+  direct: Direct
   stop(): Promise<void>
 }
 
-export async function startNode(): Promise<void> {
+export async function startNode(routes: Record<string, KeyedRoute>): Promise<void> {
   const holder = globalThis as unknown as Record<symbol, RunningNode | undefined>
   if (holder[NODE]) return
   const node = services()
   const jobsUrl = node.config.directDatabaseUrl!
+  await checkSessions(node.store, node.config)
   await migrateJobs(jobsUrl)
   const secrets: FirstSecrets = await bootstrap(node.store, node.config)
   const worker = node.config.worker
@@ -42,6 +48,7 @@ export async function startNode(): Promise<void> {
   const rollUps = node.config.worker ? startRollUps(node.store) : null
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
   holder[NODE] = {
+    direct: direct(routes),
     announce: (url) => process.stdout.write(welcome(url, secrets, node.config)),
     async stop() {
       await webhooks?.stop()

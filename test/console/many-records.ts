@@ -10,21 +10,22 @@ export const TENANTS = 20
 const ULID = (at: string, n: string) =>
   `lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || lpad(to_hex(${n}), 14, '0')`
 
-// The newest row has the highest number. Every 13th is a refund, of the order that was placed 25 rows before it.
+// The newest row has the highest number. Every 13th is a refund, of the order that was placed 25 rows before it. What is
+// unknown or may be tried again is work: one in some hundred of a small table, and some thousand of a large one.
 const FACTS = `
-  SELECT g, $1 - g AS back, now() - ($1 - g) * (interval '8 days' / $1) AS at,
+  SELECT g, $1::int - g AS back, $4::timestamptz - ($1 - g) * (interval '8 days' / $1) AS at,
     'ten_' || lpad((floor(${TENANTS} * power((g * 7919 % 10007) / 10007.0, 4)))::int::text, 2, '0') AS tenant_id,
     g % 13 = 0 AND g > 26 AS refund,
     CASE
-      WHEN g % 500 = 7 THEN 'unknown'
-      WHEN g % 200 = 11 AND $1 - g < $1 / 2 THEN 'failed_retryable'
+      WHEN g % greatest(500, $1 / 2000) = 7 THEN 'unknown'
+      WHEN g % greatest(200, $1 / 5000) = 11 AND $1 - g < $1 / 2 THEN 'failed_retryable'
       WHEN $1 - g < 400 AND g % 4 = 1 THEN 'in_progress'
       WHEN $1 - g < 400 AND g % 4 = 3 THEN 'pending'
       WHEN $1 - g < $1 / 2 THEN 'completed'
       ELSE 'expired'
     END::record_state AS state,
     CASE WHEN g % 25 = 0 THEN 1 + (g * 31 % 97) * (g % 1000 = 0)::int * 50 + (g * 17 % 5) ELSE 0 END::int AS replays
-  FROM generate_series(1::bigint, $1::int) g`
+  FROM generate_series($2::bigint, $3::bigint) g`
 
 const RECORDS = `
   INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, version, recovery_point,
@@ -35,16 +36,16 @@ const RECORDS = `
     CASE WHEN g % 3 = 0 THEN 'invoice-' || lpad(g::text, 12, '0') ELSE md5(g::text)::uuid::text END,
     'v1:' || encode(sha256(g::text::bytea), 'hex'), state, state = 'pending', CASE WHEN state = 'pending' THEN 0 ELSE 1 END, 2,
     'charging', true,
-    CASE WHEN state = 'in_progress' THEN now() + (g % 60) * interval '1 s' END, CASE WHEN state = 'in_progress' THEN 'node-1' END,
-    CASE WHEN state <> 'pending' THEN greatest(at, now()) + interval '3 min' END,
+    CASE WHEN state = 'in_progress' THEN $4::timestamptz + (g % 60) * interval '1 s' END, CASE WHEN state = 'in_progress' THEN 'node-1' END,
+    CASE WHEN state <> 'pending' THEN greatest(at, $4::timestamptz) + interval '3 min' END,
     CASE WHEN state <> 'expired' THEN '{"params":{},"body":{"note":"' || repeat('x', 250) || '"}}' END, 'req_' || ${ULID('at', 'g')},
     CASE WHEN state IN ('completed', 'expired') THEN 201 END, CASE WHEN state = 'completed' THEN '{}' END,
     CASE WHEN state = 'completed' THEN '{"id":"' || repeat('x', 500) || '"}' END, CASE WHEN state = 'completed' THEN 1 END,
     CASE WHEN state IN ('completed', 'expired') THEN 'ch_' || md5('ref' || g) END,
     CASE WHEN refund THEN 'refund' ELSE 'order' END, CASE WHEN refund THEN 'ref_' ELSE 'ord_' END || ${ULID('at', 'g')},
     CASE WHEN state IN ('unknown', 'failed_retryable') THEN 'timeout' END,
-    CASE WHEN state = 'unknown' AND g % 5000 <> 7 THEN now() + (g % 900 - 300) * interval '1 s' END, 3,
-    CASE WHEN state = 'unknown' AND g % 5000 = 7 THEN at + interval '1 h' END,
+    CASE WHEN state = 'unknown' AND g / greatest(500, $1 / 2000) % 10 > 0 THEN $4::timestamptz + (g % 900 - 300) * interval '1 s' END, 3,
+    CASE WHEN state = 'unknown' AND g / greatest(500, $1 / 2000) % 10 = 0 THEN at + interval '1 h' END,
     replays, CASE WHEN replays > 0 THEN at + interval '1 min' END, 345600, at,
     CASE WHEN state IN ('completed', 'expired') THEN at + interval '1 s' END, at + interval '4 days',
     CASE WHEN state = 'expired' THEN at + interval '4 days' END,
@@ -72,19 +73,39 @@ const LEDGER = `
     'ch_' || md5('ref' || g), at
   FROM (${FACTS}) f WHERE state IN ('completed', 'expired')`
 
-export async function fillRecords(db: pg.Pool, count: number): Promise<void> {
+export interface Filling {
+  /** So many write at once, each a part of the rows. */
+  workers: number
+}
+
+export async function fillRecords(db: pg.Pool, count: number, { workers }: Filling = { workers: 1 }): Promise<void> {
+  await db.query(
+    `INSERT INTO tenants (id, name) SELECT 'ten_' || lpad(n::text, 2, '0'), 'tenant ' || n FROM generate_series(0, $1::int) n`,
+    [TENANTS],
+  )
+  // Ids tell the time: all statements have to agree on it.
+  const at = new Date()
+  const size = Math.ceil(count / workers)
+  const parts = [RECORDS, ORDERS, REFUNDS, LEDGER].flatMap((statement) =>
+    Array.from({ length: workers }, (_, n) => ({ statement, from: n * size + 1, to: Math.min((n + 1) * size, count) })),
+  )
+  await Promise.all(
+    Array.from({ length: workers }, async () => {
+      for (let part = parts.shift(); part; part = parts.shift())
+        await writeUnguarded(db, part.statement, [count, part.from, part.to, at])
+    }),
+  )
+  await db.query('VACUUM (ANALYZE) idempotency_records')
+  await db.query('ANALYZE orders; ANALYZE refunds; ANALYZE ledger_entries; ANALYZE tenants')
+}
+
+/** What is written here never moved: the triggers that guard moves have nothing to say. */
+async function writeUnguarded(db: pg.Pool, statement: string, values: unknown[]): Promise<void> {
   const client = await db.connect()
   try {
-    // What is written here never moved: the triggers that guard moves have nothing to say.
     await client.query(`BEGIN; SET LOCAL session_replication_role = replica; SET LOCAL statement_timeout = 0`)
-    await client.query(
-      `INSERT INTO tenants (id, name) SELECT 'ten_' || lpad(n::text, 2, '0'), 'tenant ' || n FROM generate_series(0, $1::int) n`,
-      [TENANTS],
-    )
-    for (const statement of [RECORDS, ORDERS, REFUNDS, LEDGER]) await client.query(statement, [count])
+    await client.query(statement, values)
     await client.query('COMMIT')
-    await client.query('VACUUM (ANALYZE) idempotency_records')
-    await client.query('ANALYZE orders; ANALYZE refunds; ANALYZE ledger_entries; ANALYZE tenants')
   } finally {
     client.release()
   }

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, expect, it } from 'vitest'
+import { openNotifications } from '../../lib/db/notifications'
 import { openWaiting } from '../../lib/idempotency/waiting'
 
 const closing: (() => unknown)[] = []
@@ -30,8 +31,9 @@ async function startMute() {
 
 it('is told that it can’t listen when the line falls silent between connecting and listening', async () => {
   const { url, sockets } = await startMute()
-  const waiting = openWaiting(url)
-  closing.push(() => waiting.close())
+  const line = openNotifications(url)
+  closing.push(() => line.close())
+  const waiting = openWaiting(line)
   const expectation = waiting.expect('idem_1')
   expect(await expectation.listening).toBe(false)
   // The connection is given back too.

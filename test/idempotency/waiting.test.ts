@@ -2,6 +2,7 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openNotifications } from '../../lib/db/notifications'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { openStore } from '../../lib/db/store'
 import { CHANNEL } from '../../lib/idempotency/sql/notify'
@@ -97,13 +98,14 @@ describe('a duplicate that waits', () => {
   it('is told by another node', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const store = openStore(bench.url, { max: 2, applicationName: 'bench-2' })
-    const waiting = openWaiting(bench.url)
+    const line = openNotifications(bench.url)
+    const waiting = openWaiting(line)
     const duplicate = place({ waitMs: LONG, boundary: bench.otherNode({ store, waiting }) })
     await untilAwaited()
     providerAnswers()
     expect(toldBy(await within(SOON, duplicate))).toBe('201 replayed')
     expect(toldBy(await owner)).toBe('201')
-    await waiting.close()
+    await line.close()
     await store.close()
   })
 
@@ -313,30 +315,33 @@ describe('the listening connection', () => {
 
   it('that can not be had leaves a duplicate to look for itself now and then', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
-    const waiting = openWaiting('postgresql://postgres@127.0.0.1:1/nowhere')
+    const line = openNotifications('postgresql://postgres@127.0.0.1:1/nowhere')
+    const waiting = openWaiting(line)
     const duplicate = place({ waitMs: LONG, boundary: bench.otherNode({ waiting }) })
     await untilAwaited()
     providerAnswers()
     expect(toldBy(await within(SOON, duplicate))).toBe('201 replayed')
     await owner
-    await waiting.close()
+    await line.close()
   })
 
   it('is not left behind by a close while it is being opened', async () => {
     const before = await listeners()
-    const waiting = openWaiting(bench.url)
+    const line = openNotifications(bench.url)
+    const waiting = openWaiting(line)
     const expectation = waiting.expect('idem_nobody')
-    await waiting.close()
+    await line.close()
     await expectation.listening
     await vi.waitFor(async () => expect(await listeners()).toEqual(before))
   })
 
   it('wakes everyone when it is closed', async () => {
-    const waiting = openWaiting(bench.url)
+    const line = openNotifications(bench.url)
+    const waiting = openWaiting(line)
     const expectation = waiting.expect('idem_nobody')
     await expectation.listening
     const ended = expectation.orAfter(LONG)
-    await waiting.close()
+    await line.close()
     await within(SOON, ended)
   })
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { KeyRecord } from '../../lib/idempotency/record'
 import { openMetrics } from '../../lib/metrics/metrics'
 import type { Labels } from '../../lib/metrics/names'
 import { saveReplays } from '../../lib/metrics/save'
@@ -125,7 +126,7 @@ describe('replays', () => {
     })
     for (const hours of [0, 0, 2]) metrics.answered(labels, { ...outcome, replayOf: bornBefore(hours) }, 0.001)
     // came too late, and so came for it all the same
-    metrics.answered(labels, { kind: 'expired', record: bornBefore(200) }, 0.001)
+    metrics.answered(labels, { kind: 'expired', record: bornBefore(200) as KeyRecord }, 0.001)
     await metrics.close()
     const after = await delays()
     const grown = Object.entries(after).map(([bucket, value]) => [bucket, value - (bucketsBefore[bucket] ?? 0)])

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import { expect, vi } from 'vitest'
+import { openNotifications } from '../../lib/db/notifications'
 import { openStore, type Store } from '../../lib/db/store'
 import { problem } from '../../lib/http/problem'
 import type { Boundary } from '../../lib/idempotency/boundary'
@@ -124,7 +125,7 @@ export const isSettle = (statement: Sql): boolean => statement.sql.includes("sta
 export const connectionLost = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 
 /** Every statement that the pool's connections send, BEGIN and COMMIT too, in the order in which they are sent. */
-function recordStatements(pool: pg.Pool): string[] {
+export function recordStatements(pool: pg.Pool): string[] {
   const sent: string[] = []
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
@@ -180,9 +181,10 @@ export async function openBench(options: { leaseMs?: number; settleMs?: number }
   // The test's own eyes and hands.
   const db = new pg.Pool({ connectionString: database.url, max: 10, application_name: 'bench-test' })
   db.on('error', () => {})
+  const line = openNotifications(database.url)
   const boundary: Boundary = {
     store,
-    waiting: openWaiting(database.url),
+    waiting: openWaiting(line),
     nodeId: 'node-1',
     leaseMs: options.leaseMs ?? 60_000,
     settleMs: options.settleMs ?? 120_000,
@@ -283,7 +285,7 @@ export async function openBench(options: { leaseMs?: number; settleMs?: number }
       return client
     },
     async close(): Promise<void> {
-      await boundary.waiting.close()
+      await line.close()
       await store.close()
       await db.end()
       await database.drop()

@@ -52,7 +52,7 @@ export interface TestNode extends Holding {
 
 export async function startNode({ databaseUrl, env = {}, port = 0 }: NodeOptions): Promise<TestNode> {
   const passedOn = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
-  const child = spawn(process.execPath, [path.join(root, 'scripts', 'start.mjs')], {
+  const child = spawn(process.execPath, commandOf(port), {
     cwd: root,
     env: { ...Object.fromEntries(passedOn), DATABASE_URL: databaseUrl, PORT: String(port), ...env },
     // That it closes tells the node that we are gone.
@@ -93,6 +93,12 @@ export async function startNode({ databaseUrl, env = {}, port = 0 }: NodeOptions
       await exited
     },
   }
+}
+
+/** By `npm start`; or by Next's own server, which the same tests are run against (`npm run test:next`). */
+function commandOf(port: number): string[] {
+  if (process.env.TEST_SERVER !== 'next') return [path.join(root, 'scripts', 'start.mjs')]
+  return [path.join(root, 'node_modules', 'next', 'dist', 'bin', 'next'), 'start', '--port', String(port)]
 }
 
 /** What a node tells of itself: steps are told once they were asked for, statements where they are (statements.mjs). */

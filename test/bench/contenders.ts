@@ -1,0 +1,85 @@
+// Everybody who takes part, and how each is served. All of them use one PostgreSQL server with the durability that it
+// comes with, each in a database of its own.
+import path from 'node:path'
+import { freePort } from '../../scripts/port'
+import { SECRETS } from '../support/client'
+import type { HANDLERS } from './handlers'
+import { buildNextApp, NEXT, NEXT_APP } from './next-host'
+import { type Program, root, startProgram } from './program'
+import type { REDIS_HANDLERS } from './redis-handlers'
+
+export interface Places {
+  databaseUrl: string
+  /** Null where there is no redis-server. */
+  redisUrl: string | null
+}
+
+interface ContenderKind {
+  title: string
+  /** Whose tables have no column for a record of requests. */
+  unguarded?: boolean
+  needsRedis?: boolean
+  start(places: Places): Promise<Program>
+}
+
+type HandlerName = keyof typeof HANDLERS | keyof typeof REDIS_HANDLERS
+
+const hosted = (host: 'plain' | 'direct', handler: HandlerName) => ({
+  unguarded: true,
+  start: ({ databaseUrl, redisUrl }: Places) =>
+    startProgram(['--import', 'tsx', path.join(import.meta.dirname, 'hosts', `${host}.ts`), handler], {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl ?? '',
+    }),
+})
+
+const onNext = (handler: keyof typeof HANDLERS) => ({
+  unguarded: true,
+  async start({ databaseUrl }: Places) {
+    await buildNextApp()
+    const port = String(await freePort())
+    return startProgram([NEXT, 'start', NEXT_APP, '-p', port], { DATABASE_URL: databaseUrl, HANDLER: handler })
+  },
+})
+
+const npmStart = (env: Record<string, string> = {}, flags: string[] = []) => ({
+  start: ({ databaseUrl }: Places) =>
+    startProgram([...flags, path.join(root, 'scripts', 'start.mjs')], {
+      DATABASE_URL: databaseUrl,
+      PORT: '0',
+      ...SECRETS,
+      ...env,
+    }),
+})
+
+/** Collects garbage and tells its memory when it is asked. */
+const WEIGHABLE = ['--expose-gc', '--import', path.join(import.meta.dirname, 'hosts', 'weighable.mjs')]
+
+const CONTENDERS = {
+  constant: { title: 'a constant answer on plain `node:http`', ...hosted('plain', 'constant') },
+  unguarded: { title: 'the unguarded order on plain `node:http` and `pg`', ...hosted('plain', 'unguarded') },
+  nodeIdempotency: {
+    title: 'node-idempotency + Redis around that order',
+    needsRedis: true,
+    ...hosted('plain', 'nodeIdempotency'),
+  },
+  powertools: { title: 'Powertools + Redis around that order', needsRedis: true, ...hosted('plain', 'powertools') },
+  ours: { title: 'ours, `npm start`', ...npmStart() },
+  constantOnOurHost: { title: "a constant answer on `npm start`'s server", ...hosted('direct', 'constant') },
+  unguardedOnOurHost: { title: "the unguarded order on `npm start`'s server", ...hosted('direct', 'unguarded') },
+  oursOnNext: {
+    title: 'ours, `next start`',
+    async start({ databaseUrl }) {
+      const PORT = String(await freePort())
+      return startProgram([NEXT, 'start', '-p', PORT], { DATABASE_URL: databaseUrl, PORT, ...SECRETS })
+    },
+  },
+  constantOnNext: { title: 'a constant answer on `next start`', ...onNext('constant') },
+  unguardedOnNext: { title: 'the unguarded order on `next start`', ...onNext('unguarded') },
+  oursTwice: { title: 'ours, `npm start` with `WEB_CONCURRENCY=2`', ...npmStart({ WEB_CONCURRENCY: '2' }) },
+  oursWeighed: { title: 'ours, `npm start`, weighed', ...npmStart({}, WEIGHABLE) },
+} satisfies Record<string, ContenderKind>
+
+export type Contender = keyof typeof CONTENDERS
+
+export const contender = (name: Contender): ContenderKind => CONTENDERS[name]

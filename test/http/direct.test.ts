@@ -1,0 +1,150 @@
+// The short way past Next, on Node's own server: the same answers, byte for byte, at the same cost to the database, and
+// only for what plainly names a keyed route.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { KEYED_ROUTES } from '../../app/api/keyed-routes'
+import { direct } from '../../lib/http/direct'
+import { type Counted, openCounted } from '../metrics/counted'
+import { orderOf } from '../metrics/node'
+import { recordStatements } from '../support/boundary'
+
+const ELSEWHERE = 418
+const PATIENCE = { timeout: 8000, interval: 20 }
+
+let site: Counted
+let server: http.Server
+let origin: string
+let statements: string[]
+beforeAll(async () => {
+  site = await openCounted()
+  statements = recordStatements(site.node.store.pool)
+  const take = direct(KEYED_ROUTES)
+  server = http.createServer((request, response) => {
+    if (!take(request, response)) response.writeHead(ELSEWHERE).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+beforeEach(() => site.newTenant())
+afterAll(async () => {
+  server.closeAllConnections()
+  server.close()
+  await site.close()
+})
+
+const headersFor = (key: string) => ({
+  authorization: `Bearer ${site.tenant.apiKey}`,
+  'content-type': 'application/json',
+  'idempotency-key': key,
+})
+
+function post(path: string, body: unknown, key: string = randomUUID()) {
+  return fetch(origin + path, { method: 'POST', headers: headersFor(key), body: JSON.stringify(body) })
+}
+
+/** What the work asked of the tables that a keyed request is about. */
+async function asked(work: () => Promise<unknown>): Promise<number> {
+  const before = statements.length
+  await work()
+  return statements.slice(before).filter((text) => /idempotency_records|misuse/.test(text)).length
+}
+
+async function told(response: Response) {
+  const own = ['date', 'connection', 'keep-alive', 'content-length', 'x-request-id']
+  return {
+    status: response.status,
+    headers: [...response.headers].filter(([name]) => !own.includes(name)).sort(),
+    body: await response.text(),
+  }
+}
+
+describe('a keyed request', () => {
+  it('gets the same from Node’s server as from Next’s route', async () => {
+    const sent = { key: randomUUID(), body: orderOf() }
+    expect((await post('/api/orders', sent.body, sent.key)).status).toBe(201)
+    expect(await told(await post('/api/orders', sent.body, sent.key))).toEqual(await told(await site.order(sent)))
+    const bad = { key: randomUUID(), body: { currency: 'nothing' } }
+    expect(await told(await post('/api/orders', bad.body, bad.key))).toEqual(await told(await site.order(bad)))
+  })
+
+  it('asks the database twice when it is fresh and not at all when it is a replay, however it is spelled', async () => {
+    const order = orderOf()
+    const key = randomUUID()
+    await post('/api/orders', orderOf())
+    await vi.waitFor(async () => {
+      const warm = { key: randomUUID(), body: orderOf() }
+      await site.order(warm)
+      expect(await asked(() => site.order(warm))).toBe(0)
+    }, PATIENCE)
+    expect(await asked(() => post('/api/orders', order, key))).toBe(2)
+    expect(await asked(() => post('/api/orders', order, key))).toBe(0)
+    const { items, ...rest } = order
+    expect(await asked(() => post('/api/orders', { items, ...rest }, `"${key}"`))).toBe(0)
+    // The other request is compared with what is stored, and written down.
+    expect(await asked(() => post('/api/orders', orderOf(), key))).toBe(2)
+  })
+
+  it('carries the parameters of its path', async () => {
+    const { id } = await (await post('/api/orders', orderOf())).json()
+    expect(await (await post(`/api/orders/${id}/refunds?by=curl`, {})).json()).toMatchObject({ orderId: id })
+    expect((await post('/api/orders/ord_nobody/refunds', {})).status).toBe(404)
+  })
+
+  it('that is too large is read to its end and refused, and leaves its connection in order', async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = async (body: string) => {
+      const request = http.request(`${origin}/api/orders`, { method: 'POST', agent, headers: headersFor(randomUUID()) })
+      request.end(body)
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+      response.resume()
+      await once(response, 'end')
+      return response.statusCode
+    }
+    expect(await ask(`"${'x'.repeat(300_000)}"`)).toBe(413)
+    expect(await ask(JSON.stringify(orderOf()))).toBe(201)
+    agent.destroy()
+  })
+
+  it('of nobody, with a body that is announced and never comes, is answered all the same', async () => {
+    const socket = net.connect(Number(new URL(origin).port), '127.0.0.1')
+    socket.write('POST /api/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{')
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 401 /)
+    socket.destroy()
+  })
+
+  it('whose sender hangs up in the middle of it leaves nothing', async () => {
+    const key = randomUUID()
+    const before = (await site.sqlOf<{ n: number }>('SELECT count(*)::int AS n FROM idempotency_records'))[0]!.n
+    server.closeIdleConnections()
+    await vi.waitFor(async () => expect(await connections()).toBe(0), PATIENCE)
+    const socket = net.connect(Number(new URL(origin).port), '127.0.0.1')
+    const head = Object.entries(headersFor(key)).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`POST /api/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n${head.join('')}\r\n{`)
+    await vi.waitFor(async () => expect(await connections()).toBe(1), PATIENCE)
+    socket.destroy()
+    await vi.waitFor(async () => expect(await connections()).toBe(0), PATIENCE)
+    expect(await site.sqlOf('SELECT count(*)::int AS n FROM idempotency_records')).toEqual([{ n: before }])
+  })
+})
+
+const connections = () =>
+  new Promise<number>((resolve, reject) =>
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
+
+it.each([
+  ['another method', 'GET', '/api/orders'],
+  ['a slash at the end', 'POST', '/api/orders/'],
+  ['a spelling with escapes', 'POST', '/api/%6frders'],
+  ['a parameter with escapes', 'POST', '/api/orders/ord%5f1/refunds'],
+  ['a longer path', 'POST', '/api/orders/ord_1/refunds/ref_1'],
+  ['a path that only begins the same', 'POST', '/api/orders-of-others'],
+  ['another route', 'POST', '/api/webhooks/sandbox'],
+])('%s is left to Next', async (_, method, path) => {
+  expect((await fetch(origin + path, { method })).status).toBe(ELSEWHERE)
+})

@@ -1,0 +1,177 @@
+// Answers at hand: found without asking anybody, and not found as soon as that could be wrong.
+import sql from 'sql-template-tag'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { observeDatabaseTime } from '../../lib/db/clock'
+import { type Notifications, openNotifications } from '../../lib/db/notifications'
+import { type Answers, type Finished, openAnswers } from '../../lib/idempotency/answers'
+import { expire } from '../../lib/idempotency/sql/expire'
+import { PLACE_ORDER } from '../../lib/orders/place-order'
+import { answerOf, type Bench, newKey, openBench, orderOf, scriptedGateway, TENANT } from '../support/boundary'
+import { type Line, openLine } from '../support/line'
+
+const ORDER = orderOf()
+const A_SECOND = 1000
+const MANY_BYTES = 1024 * 1024
+
+let bench: Bench
+let wire: Line
+beforeAll(async () => {
+  bench = await openBench()
+  wire = await openLine(bench.url)
+  const [row] = await bench.rows<{ now: Date }>('SELECT clock_timestamp() AS now')
+  observeDatabaseTime(row!.now)
+})
+afterAll(async () => {
+  await wire.close()
+  await bench.close()
+})
+
+let line: Notifications
+let answers: Answers
+beforeEach(async () => {
+  line = openNotifications(wire.url)
+  answers = openAnswers(line, { maxBytes: MANY_BYTES })
+  expect(await line.listen()).toBe(true)
+})
+afterEach(async () => {
+  await wire.heal()
+  await line.close()
+})
+
+const find = (key: string) => answers.find(TENANT, PLACE_ORDER, key)
+const place = (key: string) => bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, answers } })
+const expireNow = (key: string) =>
+  expire(bench.store, { due: sql`SELECT id, state FROM idempotency_records WHERE key = ${key} FOR UPDATE`, by: 'test' })
+
+/** A busy machine may miss a sign of life, and then nothing is kept: that is no fault. */
+async function kept(key: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      await place(key)
+      expect(find(key)).toBeDefined()
+    },
+    { timeout: 8 * A_SECOND, interval: 20 },
+  )
+}
+
+async function placed(): Promise<string> {
+  const key = newKey()
+  await kept(key)
+  return key
+}
+
+describe('an answer at hand', () => {
+  it('is the one that was given, by who gave it and by who found it', async () => {
+    const key = newKey()
+    const first = answerOf(await bench.place(scriptedGateway(), ORDER, { key }))
+    expect(find(key)).toBeUndefined()
+    expect(answerOf(await place(key))).toEqual(first)
+    expect(find(key)).toMatchObject({ key, answer: first })
+    const own = newKey()
+    expect(find(own)).toBeUndefined()
+    const answer = answerOf(await place(own))
+    expect(find(own)).toMatchObject({ key: own, answer })
+  })
+
+  it('is nobody else’s: another tenant, endpoint or key finds nothing', async () => {
+    const key = await placed()
+    expect(answers.find('ten_other', PLACE_ORDER, key)).toBeUndefined()
+    expect(answers.find(TENANT, 'POST /api/other', key)).toBeUndefined()
+    expect(find(`${key}x`)).toBeUndefined()
+  })
+
+  it('is only ever a finished one', async () => {
+    const key = newKey()
+    const lost = scriptedGateway()
+    lost.nextCall(() => ({ kind: 'unclear', code: 'no_answer' }))
+    await bench.place(lost, ORDER, { key, boundary: { ...bench.boundary, answers } })
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown' })
+    expect(find(key)).toBeUndefined()
+  })
+
+  it('is forgotten within a second of its key’s early end, whoever ends it', async () => {
+    const byOperator = await placed()
+    const byHand = await placed()
+    const stays = await placed()
+    await expireNow(byOperator)
+    await bench.endRetention(byHand)
+    await vi.waitFor(() => expect([find(byOperator), find(byHand)]).toEqual([undefined, undefined]), {
+      timeout: A_SECOND,
+      interval: 5,
+    })
+    expect(find(stays)).toBeDefined()
+  })
+
+  it('is not kept by somebody who read it before it was to be forgotten', async () => {
+    const key = newKey()
+    const other = await placed()
+    let expired = false
+    const store = {
+      ...bench.store,
+      query: async <Row>(statement: Parameters<typeof bench.store.query>[0]) => {
+        const rows = await bench.store.query<Row>(statement)
+        if (!statement.text.includes("state = 'completed', version")) return rows
+        // between what it reads and what it keeps
+        await expireNow(key)
+        await vi.waitFor(() => expect(answers.ticket()).toBe(1), { timeout: A_SECOND, interval: 5 })
+        expired = true
+        return rows
+      },
+    }
+    await bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, store, answers } })
+    expect(expired).toBe(true)
+    expect(find(key)).toBeUndefined()
+    expect(find(other)).toBeDefined()
+  })
+
+  it('is left to the database in the last second of its key', async () => {
+    const key = await placed()
+    const { createdAt, ...kept } = find(key)!
+    const endingIn = (ms: number): Finished => ({ ...kept, createdAt, expiresAt: new Date(Date.now() + ms) })
+    answers.keep(answers.ticket(), endingIn(60_000))
+    expect(find(key)).toBeDefined()
+    answers.keep(answers.ticket(), endingIn(900))
+    expect(find(key)).toBeUndefined()
+  })
+})
+
+describe('the line', () => {
+  it('that breaks takes all answers with it, and those of its next connection are kept', async () => {
+    const key = await placed()
+    wire.cut()
+    await vi.waitFor(() => expect(find(key)).toBeUndefined(), { timeout: A_SECOND, interval: 5 })
+    await vi.waitFor(() => expect(line.isCurrent()).toBe(true), { timeout: 8 * A_SECOND, interval: 20 })
+    expect(find(key)).toBeUndefined()
+    await kept(key)
+  })
+
+  it('that falls silent is not believed for longer than a second', async () => {
+    const key = await placed()
+    wire.silence('down')
+    const silentMs = performance.now()
+    await expireNow(key)
+    await vi.waitFor(() => expect(find(key)).toBeUndefined(), { timeout: 2 * A_SECOND, interval: 5 })
+    expect(performance.now() - silentMs).toBeLessThan(A_SECOND)
+    // And is given up, so that the next one can be had.
+    await wire.heal()
+    await vi.waitFor(() => expect(line.isCurrent()).toBe(true), { timeout: 8 * A_SECOND, interval: 20 })
+    expect(find(key)).toBeUndefined()
+  })
+
+  it('that is not there keeps nothing', async () => {
+    const deaf = openAnswers(openNotifications('postgresql://postgres@127.0.0.1:1/nowhere'), { maxBytes: MANY_BYTES })
+    const key = newKey()
+    await bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, answers: deaf } })
+    expect(deaf.find(TENANT, PLACE_ORDER, key)).toBeUndefined()
+  })
+})
+
+it('what does not fit makes room of what was used longest ago', async () => {
+  answers = openAnswers(line, { maxBytes: 4500 })
+  const keys = [newKey(), newKey(), newKey(), newKey()]
+  for (const key of keys) {
+    await place(key)
+    find(keys[0]!)
+  }
+  expect(keys.map((key) => find(key) !== undefined)).toEqual([true, false, false, true])
+})
