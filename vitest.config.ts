@@ -1,13 +1,15 @@
-// Four kinds of test, run one kind after the other so that none disturbs another's timing: those of single parts, those
-// of whole nodes, those that look at them in a browser, and the one that installs and builds a clean copy with every
-// core there is. A fifth is the long proof, which `npm run proof` runs and `npm test` does not.
+// The kinds of test, run one after the other so that none disturbs another's timing: those of single parts; those of
+// whole nodes; some of these again on Next's own server; the proof; those that look at nodes in a browser; and the one
+// that installs and builds a clean copy with every core there is. `npm test` leaves out the last kind, faults of the
+// network, which wait for many time limits; `npm run proof` has them.
 import { defineConfig } from 'vitest/config'
 
 const INTEGRATION = ['test/contract/**/*.test.ts', 'test/scenarios/**/*.test.ts']
 const STARTUP = ['test/scenarios/startup.test.ts']
-const PROOF = ['crash/**', 'random-programs', 'network-faults', 'bad-input', 'upgrade', 'upgrade-stops'].map(
+const PROOF = ['crash/**', 'random-programs', 'bad-input', 'upgrade', 'upgrade-stops'].map(
   (name) => `test/scenarios/${name}.test.ts`,
 )
+const FAULTS = ['test/scenarios/network-faults.test.ts']
 /** What a client sees: the same from Next's own server. */
 const NEXT = ['header', 'order-of-checks', 'outcomes', 'prefer', 'refunds', 'replay', 'validation'].map(
   (name) => `test/contract/${name}.test.ts`,
@@ -30,6 +32,8 @@ export default defineConfig({
           exclude: [...INTEGRATION, ...BROWSER],
           testTimeout: 10 * SECOND,
           hookTimeout: 30 * SECOND,
+          // They wait for the database as much as they compute.
+          maxWorkers: '100%',
           sequence: { groupOrder: 0 },
         },
       },
@@ -37,7 +41,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: INTEGRATION,
-          exclude: [...STARTUP, ...PROOF],
+          exclude: [...STARTUP, ...PROOF, ...FAULTS],
           testTimeout: MINUTE,
           hookTimeout: 2 * MINUTE,
           // A file runs two nodes and their database: more files at once would measure the machine.
@@ -58,13 +62,24 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'proof',
+          include: PROOF,
+          testTimeout: 10 * MINUTE,
+          hookTimeout: 10 * MINUTE,
+          // Three nodes, two databases and what breaks them, in one file.
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
           name: 'browser',
           include: BROWSER,
           testTimeout: MINUTE,
           hookTimeout: 2 * MINUTE,
           // A node, its database and a browser each.
           maxWorkers: 2,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
       {
@@ -73,17 +88,17 @@ export default defineConfig({
           include: STARTUP,
           testTimeout: 10 * MINUTE,
           hookTimeout: 10 * MINUTE,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
       {
         test: {
-          name: 'proof',
-          include: PROOF,
+          name: 'faults',
+          include: FAULTS,
           testTimeout: 10 * MINUTE,
           hookTimeout: 10 * MINUTE,
           maxWorkers: 1,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
         },
       },
     ],

@@ -20,8 +20,8 @@ export async function test({ root, args, say, startLock, stopping }: TestContext
   await startLock.release()
   const vitest = path.join(root, 'node_modules', 'vitest', 'vitest.mjs')
   const env = { ...process.env, NODE_ENV: 'test' as const }
-  // The long proof has a command of its own.
-  const wanted = args.some((arg) => arg.startsWith('--project')) ? args : ['--project', '!proof', ...args]
+  // Faults of the network have a command of their own.
+  const wanted = args.some((arg) => arg.startsWith('--project')) ? args : ['--project', '!faults', ...args]
   const child = spawn(process.execPath, [vitest, 'run', ...wanted], { cwd: root, env, stdio: 'inherit' })
   // A terminal's Ctrl-C reaches vitest by itself; a signal sent to us alone does not.
   stopping.addEventListener('abort', () => child.kill('SIGINT'))
