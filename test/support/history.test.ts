@@ -81,6 +81,11 @@ describe('a history that could have happened is let pass', () => {
       [at(0, 1, PAID), at(3, 4, expired(201))],
       [ended(2, 9)],
     ],
+    [
+      'a node has not heard of it for less than a second',
+      [at(0, 1, PAID), at(3, 4, expired(201)), at(900, 901, REPLAY)],
+      [ended(2, 3)],
+    ],
     ['its time is over', [at(0, 1, PAID), at(EXPIRES + 1, EXPIRES + 2, expired(201, 'ord_1', EXPIRES))]],
     [
       'looked up on its way',
@@ -165,8 +170,8 @@ describe('a history that could not have happened is refused', () => {
     [
       'replayed after it was gone',
       'told 201 after it had expired',
-      [at(0, 1, PAID), at(3, 4, expired(201)), at(5, 6, REPLAY)],
-      [ended(2, 4)],
+      [at(0, 1, PAID), at(3, 4, expired(201)), at(1005, 1006, REPLAY)],
+      [ended(2, Number.POSITIVE_INFINITY)],
     ],
     [
       'replayed after an operator ended it',

@@ -210,18 +210,23 @@ function runsForSomebody(call: Answered, calls: readonly Call[]): string[] {
   return others.length > 1 ? [] : ['told that it is running when nobody else had asked']
 }
 
-/** What has expired is not replayed again, and nothing expires before its time unless an operator says so. */
+/**
+ * What has expired is not replayed again, and nothing expires before its time unless an operator says so: then a node
+ * that has not heard of it may go on replaying for a second.
+ */
 function expiry(call: Answered, answered: readonly Answered[], endings: readonly Ending[]): string[] {
   const { told, said } = call
   const ended = endings.some(({ done, answeredAt }) => done && answeredAt + A_SECOND < call.askedAt)
-  const gone = ended || answered.filter(earlierThan(call)).some(({ said }) => said === 'expired')
+  const mayBeEnded = endings.some(({ askedAt }) => askedAt < call.answeredAt)
+  const lingersMs = mayBeEnded && told.replayed ? A_SECOND : 0
+  const gone =
+    ended || answered.some((other) => other.said === 'expired' && other.answeredAt + lingersMs < call.askedAt)
   if (said === 'final' || said === 'open') {
     if (gone) return [`told ${told.status} after it had expired`]
     const over = said === 'final' && told.expiresAt !== null && told.expiresAt + A_SECOND < call.askedAt
     return over ? [`replayed after ${new Date(told.expiresAt!).toISOString()}, when it expired`] : []
   }
   if (said !== 'expired') return []
-  const mayBeEnded = endings.some(({ askedAt }) => askedAt < call.answeredAt)
   const promised = answered.filter(earlierThan(call)).map(({ told }) => told.expiresAt ?? 0)
   const final = answered.find((earlier) => earlier.said === 'final' && earlierThan(call)(earlier))
   const { response } = JSON.parse(told.body) as ProblemView
