@@ -71,6 +71,13 @@ const Environment = z
 
 export type Config = ReturnType<typeof parseConfig>
 
+/** Where a URL leads, however it is spelled; what cannot be read as one leads where it says. */
+function placeOf(url: string | undefined): string | undefined {
+  if (!url || !URL.canParse(url)) return url
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname}:${port || 5432}${pathname}`
+}
+
 export function parseConfig(environment: Record<string, string | undefined>) {
   // An empty variable is an unset one: that is how shells and compose files switch a setting off.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
@@ -85,7 +92,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     databaseUrl: env.DATABASE_URL,
     directDatabaseUrl,
     /** A transaction pooler stands before the database: whoever names a way around it says so. */
-    databasePooled: env.DATABASE_URL !== directDatabaseUrl,
+    databasePooled: placeOf(env.DATABASE_URL) !== placeOf(directDatabaseUrl),
     port: env.PORT,
     leaseMs: env.LEASE_SECONDS * 1000,
     answerMemoryBytes: env.ANSWER_MEMORY_MB * 1024 * 1024,

@@ -25,6 +25,20 @@ describe('the configuration', () => {
   })
 
   it.each([
+    ['nothing', {}, false],
+    ['one', { DATABASE_URL: 'postgresql://a@db/x' }, false],
+    [
+      'the same twice',
+      { DATABASE_URL: 'postgres://a@db/x', DIRECT_DATABASE_URL: 'postgresql://b@db:5432/x?a=1' },
+      false,
+    ],
+    ['another port', { DATABASE_URL: 'postgresql://a@db:6432/x', DIRECT_DATABASE_URL: 'postgresql://a@db/x' }, true],
+    ['another host', { DATABASE_URL: 'postgresql://a@pooler/x', DIRECT_DATABASE_URL: 'postgresql://a@db/x' }, true],
+  ])('takes the database for pooled where its URLs lead to two places: %s', (_, urls, pooled) => {
+    expect(parseConfig(urls).databasePooled).toBe(pooled)
+  })
+
+  it.each([
     ['LEASE_SECONDS', 'abc'],
     ['LEASE_SECONDS', '20'],
     ['LEASE_SECONDS', '1e12'],

@@ -2,6 +2,7 @@
 // wants to hear and from then on opened again whenever it is lost. It is asked for a sign of life all the time, so that
 // a line which has fallen silent is known for what it is.
 import pg from 'pg'
+import { SERVER, serverOfStore } from './clock'
 
 const RECONNECT_AFTER_MS = 500
 /** Whoever waits longer for the line looks for itself. */
@@ -13,8 +14,10 @@ const CURRENT_WITHIN_MS = 900
 export interface Notifications {
   /** Opens the line, if it is not open. False when that could not be done. */
   listen(): Promise<boolean>
-  /** Whether everything that was notified until a moment ago, less than a second, has been heard. */
+  /** Whether everything that the store's server notified until a moment ago, less than a second, has been heard. */
   isCurrent(): boolean
+  /** The database's clock says at most this. */
+  latestMs(): number
   on(channel: string, heard: (payload: string) => void): void
   /** Told when the line is lost: from here on something may have been missed. */
   onLost(lost: () => void): void
@@ -27,8 +30,7 @@ export function openNotifications(url: string): Notifications {
   let connecting: Promise<boolean> | null = null
   let client: pg.Client | null = null
   let asking: NodeJS.Timeout | undefined
-  /** By the monotonic clock: whatever was notified before this has been heard. */
-  let heardUntilMs = Number.NEGATIVE_INFINITY
+  let sign: Sign | null = null
   let closed = false
 
   function lost(was: pg.Client) {
@@ -52,11 +54,11 @@ export function openNotifications(url: string): Notifications {
 
   // The answer comes behind every notification that was sent before the question, on the same line.
   async function ask(of: pg.Client): Promise<void> {
-    const askedMs = performance.now()
     try {
-      await of.query('SELECT 1')
-      heardUntilMs = askedMs
-      if (client === of) asking = setTimeout(ask, ASK_AFTER_MS, of).unref()
+      const given = await signOf(of)
+      if (client !== of) return
+      sign = given
+      asking = setTimeout(ask, ASK_AFTER_MS, of).unref()
     } catch {
       lost(of)
       end(of)
@@ -76,9 +78,8 @@ export function openNotifications(url: string): Notifications {
     fresh.on('notification', ({ channel, payload }) => channels.get(channel)?.(payload ?? ''))
     try {
       await fresh.connect()
-      const beganMs = performance.now()
       for (const channel of channels.keys()) await fresh.query(`LISTEN ${channel}`)
-      heardUntilMs = beganMs
+      sign = await signOf(fresh)
       client = fresh
       asking = setTimeout(ask, ASK_AFTER_MS, fresh).unref()
       return true
@@ -90,13 +91,19 @@ export function openNotifications(url: string): Notifications {
   }
 
   function listen(): Promise<boolean> {
+    if (closed) return Promise.resolve(false)
     connecting ??= open()
     return connecting
   }
 
   return {
     listen,
-    isCurrent: () => client !== null && performance.now() - heardUntilMs < CURRENT_WITHIN_MS,
+    isCurrent: () =>
+      client !== null &&
+      sign !== null &&
+      since(sign) < CURRENT_WITHIN_MS &&
+      (serverOfStore() ?? sign.server) === sign.server,
+    latestMs: () => (sign ? sign.databaseMs + since(sign) : Number.POSITIVE_INFINITY),
     on: (channel, heard) => channels.set(channel, heard),
     onLost: (tell) => losers.push(tell),
     async close() {
@@ -108,6 +115,24 @@ export function openNotifications(url: string): Notifications {
     },
   }
 }
+
+/** Of life. Whatever was notified before it was asked for has been heard. */
+interface Sign {
+  askedMs: { monotonic: number; wall: number }
+  databaseMs: number
+  server: string
+}
+
+async function signOf(client: pg.Client): Promise<Sign> {
+  const askedMs = { monotonic: performance.now(), wall: Date.now() }
+  const { rows } = await client.query<{ now: number; server: string }>(
+    `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, ${SERVER.text} AS server`,
+  )
+  return { askedMs, databaseMs: rows[0]!.now, server: rows[0]!.server }
+}
+
+/** The larger of what both clocks say: either may stand still in a suspend. */
+const since = ({ askedMs }: Sign): number => Math.max(performance.now() - askedMs.monotonic, Date.now() - askedMs.wall)
 
 /** A line that is silent does not even say goodbye: nobody waits for that. */
 function end(client: pg.Client): void {

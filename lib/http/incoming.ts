@@ -36,6 +36,7 @@ export function fromNode(request: IncomingMessage, response: ServerResponse): In
   return {
     get signal() {
       const gone = new AbortController()
+      if (response.destroyed) gone.abort()
       response.once('close', () => response.writableEnded || gone.abort())
       return gone.signal
     },
@@ -63,6 +64,7 @@ function readNode(request: IncomingMessage, limit: number): Promise<Buffer | nul
     function end() {
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
     }
+    if (request.destroyed) reject(new Error('its sender has gone'))
     request.on('data', take).on('end', end).on('error', reject)
   })
 }

@@ -6,8 +6,9 @@ export function isSameOrigin(request: Request): boolean {
   if (site !== null && site !== 'same-origin') return false
   const origin = request.headers.get('origin')
   if (origin === null) return site === 'same-origin'
-  const host = request.headers.get('x-forwarded-host') ?? request.headers.get('host')
-  return URL.canParse(origin) && new URL(origin).host === host
+  // Of a row of proxies, the first one says what the browser asked for.
+  const forwarded = request.headers.get('x-forwarded-host')?.split(',', 1)[0]?.trim()
+  return URL.canParse(origin) && [forwarded, request.headers.get('host')].includes(new URL(origin).host)
 }
 
 /** Says itself that it comes from elsewhere, which every browser does. A program that is no browser says nothing. */

@@ -2,14 +2,13 @@
 // time are known here beforehand, early ones are told by the database on a line; and while that line is not there, or
 // can't prove that it has told everything until a moment ago, nothing is answered from here.
 import { LRUCache } from 'lru-cache'
-import { databaseNowMs } from '../db/clock'
 import type { Notifications } from '../db/notifications'
 import type { Answer } from './operation'
 
 /** The trigger records_forgotten speaks here: a record's id, or nothing for all of them. */
 const CHANNEL = 'onceover_forget'
-/** The last moment of a key is the database's to judge: our reading of its clock is a little late. */
-const LAST_MOMENT_MS = 1000
+/** The ticket of one who asks while nobody listens: what is told meanwhile is not heard. */
+const NONE = -1
 /** What an entry takes besides its texts, roughly. */
 const ENTRY_BYTES = 800
 
@@ -61,7 +60,7 @@ export function openAnswers(line: Notifications, { maxBytes }: { maxBytes: numbe
   })
 
   return {
-    ticket: () => forgotten,
+    ticket: () => (line.isCurrent() ? forgotten : NONE),
     keep(ticket, one) {
       if (!line.isCurrent()) {
         line.listen()
@@ -76,7 +75,7 @@ export function openAnswers(line: Notifications, { maxBytes }: { maxBytes: numbe
     find(tenantId, endpoint, key) {
       const found = finished.get(nameOf(tenantId, endpoint, key))
       if (!found || !line.isCurrent()) return undefined
-      return databaseNowMs() < found.expiresAt.getTime() - LAST_MOMENT_MS ? found : undefined
+      return line.latestMs() < found.expiresAt.getTime() ? found : undefined
     },
   }
 }
@@ -86,5 +85,5 @@ const nameOf = (tenantId: string, endpoint: string, key: string): string => `${t
 /** A character is a byte or two, and UTF-8 never takes fewer. */
 function sizeOf({ answer, sent, key, fingerprint }: Finished): number {
   const texts = answer.body.length + JSON.stringify(answer.headers).length + key.length + fingerprint.length
-  return ENTRY_BYTES + 2 * (texts + (sent ? sent.body.length + sent.params.length : 0))
+  return ENTRY_BYTES + 2 * (texts + (sent ? sent.body.length + sent.params.length + sent.contentType.length : 0))
 }

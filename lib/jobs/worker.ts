@@ -11,6 +11,7 @@ const CONCURRENCY = 10
 /** Of all workers together, each of which asks every two seconds: a restart of the database is over by then. */
 const UNANSWERED_IN_A_ROW = 3 * CONCURRENCY
 const BEGIN_ANEW_AFTER_MS = 1000
+const FORMER_PATIENCE_MS = 5000
 
 // Without it the engine writes down the end of a job and does not look whether it could: a rejection that nobody handles.
 const preset = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
@@ -65,8 +66,9 @@ export async function startWorker(url: string, taskList: TaskList): Promise<{ st
     async stop() {
       stopping = true
       if (current) await ended(current)
-      await formerEnded
-      await pool.end().catch(() => {})
+      // The end of one that was given up may never come.
+      const allEnded = formerEnded.then(() => pool.end()).catch(() => {})
+      await Promise.race([allEnded, new Promise((resolve) => setTimeout(resolve, FORMER_PATIENCE_MS).unref())])
     },
   }
 }

@@ -2,7 +2,7 @@
 // short enough that a revoked key is dead everywhere well within five seconds.
 import { LRUCache } from 'lru-cache'
 import sql from 'sql-template-tag'
-import { observeDatabaseTime } from '../db/clock'
+import { observeDatabase, SERVER } from '../db/clock'
 import type { Store } from '../db/store'
 import { hashSecret } from './secret'
 
@@ -33,6 +33,7 @@ interface Row {
   new_keys_per_minute: number
   live_key_cap: number
   now: Date
+  server: string
 }
 
 const USE_IS_DUE = sql`coalesce(
@@ -52,12 +53,12 @@ export function openAuthenticator(store: Store): Authenticator {
     ttl: FRESH_MS,
     fetchMethod: async (hash) => {
       const [row] = await store.query<Row>(sql`
-        SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now,
+        SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now, ${SERVER} AS server,
           k.id AS key_id, ${USE_IS_DUE} AS use_is_due
         FROM api_keys k JOIN tenants t ON t.id = k.tenant_id
         WHERE k.hash = ${Buffer.from(hash, 'base64')} AND k.revoked_at IS NULL AND t.disabled_at IS NULL`)
       if (!row) return undefined
-      observeDatabaseTime(row.now)
+      observeDatabase(row)
       if (row.use_is_due) noteUse(store, row.key_id)
       return {
         id: row.id,

@@ -1,7 +1,7 @@
 // Answers at hand: found without asking anybody, and not found as soon as that could be wrong.
 import sql from 'sql-template-tag'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { observeDatabaseTime } from '../../lib/db/clock'
+import { observeDatabase, serverOfStore } from '../../lib/db/clock'
 import { type Notifications, openNotifications } from '../../lib/db/notifications'
 import { type Answers, type Finished, openAnswers } from '../../lib/idempotency/answers'
 import { expire } from '../../lib/idempotency/sql/expire'
@@ -18,8 +18,6 @@ let wire: Line
 beforeAll(async () => {
   bench = await openBench()
   wire = await openLine(bench.url)
-  const [row] = await bench.rows<{ now: Date }>('SELECT clock_timestamp() AS now')
-  observeDatabaseTime(row!.now)
 })
 afterAll(async () => {
   await wire.close()
@@ -124,14 +122,35 @@ describe('an answer at hand', () => {
     expect(find(other)).toBeDefined()
   })
 
-  it('is left to the database in the last second of its key', async () => {
+  it('is left to the database from the end of its time on, and so is what was read while nobody listened', async () => {
     const key = await placed()
-    const { createdAt, ...kept } = find(key)!
-    const endingIn = (ms: number): Finished => ({ ...kept, createdAt, expiresAt: new Date(Date.now() + ms) })
+    const endingIn = (ms: number): Finished => ({ ...find(key)!, expiresAt: new Date(line.latestMs() + ms) })
     answers.keep(answers.ticket(), endingIn(60_000))
     expect(find(key)).toBeDefined()
-    answers.keep(answers.ticket(), endingIn(900))
+    answers.keep(answers.ticket(), endingIn(0))
     expect(find(key)).toBeUndefined()
+
+    const again = await placed()
+    const kept = find(again)!
+    wire.cut()
+    await vi.waitFor(() => expect(line.isCurrent()).toBe(false), { timeout: A_SECOND, interval: 5 })
+    const ticket = answers.ticket()
+    await vi.waitFor(() => expect(line.isCurrent()).toBe(true), { timeout: 8 * A_SECOND, interval: 20 })
+    answers.keep(ticket, kept)
+    expect(find(again)).toBeUndefined()
+  })
+
+  it('is not used while the store is seen to reach another server than the line', async () => {
+    const key = await placed()
+    const before = serverOfStore()
+    observeDatabase({ now: new Date(), server: 'elsewhere 1' })
+    expect(find(key)).toBeUndefined()
+    const [here] = await bench.rows<{ server: string }>(
+      `SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()) AS server`,
+    )
+    observeDatabase({ now: new Date(), server: here!.server })
+    expect(before === null || before === here!.server).toBe(true)
+    await kept(key)
   })
 })
 

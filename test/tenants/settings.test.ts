@@ -175,6 +175,9 @@ describe('the list', () => {
       const ids: string[] = []
       for (let count = 0; count < 5; count++)
         ids.unshift(made(await listed.createTenant(call(), { name: newName() })).id)
+      // Made within a millisecond, two have no order.
+      for (const [age, id] of ids.entries())
+        await own.rows(`UPDATE tenants SET created_at = created_at - $2 * interval '1 s' WHERE id = $1`, [id, age])
       const [newest] = ids
       const { id } = made(await listed.createApiKey(call(), { tenantId: newest!, name: 'one' }))
       await listed.createApiKey(call(), { tenantId: newest!, name: 'other' })
