@@ -32,4 +32,7 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261117000100_index_told',
   '20261117000200_vacuum_sooner',
   '20261117000300_index_storms',
+  '20261117010000_one_check',
+  '20261117010001_validate_one_check',
+  '20261117010100_records_outlived',
 ]

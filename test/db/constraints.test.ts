@@ -73,6 +73,13 @@ const REFUSALS: [constraint: string, row: string, write: () => Promise<unknown>]
   ['records_key', 'a key of 15 characters', () => pending({ key: 'x'.repeat(15) })],
   ['records_key', 'a key of 256 characters', () => pending({ key: 'x'.repeat(256) })],
   ['records_fingerprint', 'a fingerprint without its version', () => pending({ fingerprint: '0'.repeat(64) })],
+  ...['v:', '1v:', 'v1', 'v1:0', 'v1::', 'vv1:', 'x1:'].map((version): (typeof REFUSALS)[number] => [
+    'records_fingerprint',
+    `a fingerprint of the version ${version}`,
+    () => pending({ fingerprint: version + '0'.repeat(64) }),
+  ]),
+  ['records_fingerprint', 'a hash with a capital', () => pending({ fingerprint: `v1:${'0'.repeat(63)}F` })],
+  ['records_fingerprint', 'a hash that is too short', () => pending({ fingerprint: `v1:${'0'.repeat(63)}` })],
   ['records_counts', 'a negative attempt', () => pending({ attempt: -1 })],
   ['records_counts', 'a version of zero', () => pending({ version: 0 })],
   ['records_counts', 'a negative number of look-ups', () => pending({ reconcile_attempts: -1 })],
@@ -139,17 +146,22 @@ describe('an impossible row', () => {
     await expect(write()).rejects.toMatchObject({ code: '23514', constraint })
   })
 
-  it('is thought of for every CHECK', async () => {
+  it('is thought of for every CHECK, and for every rule of the one that is a function', async () => {
     const { rows } = await db.query<{ conname: string }>(
-      `SELECT conname FROM pg_constraint WHERE contype = 'c' AND conrelid = ANY($1::regclass[]) ORDER BY conname`,
+      `SELECT conname FROM pg_constraint WHERE contype = 'c' AND convalidated AND conrelid = ANY($1::regclass[])`,
       [['idempotency_records', 'orders', 'refunds', 'ledger_entries', 'evidence', 'tenants']],
     )
+    const { rows: functions } = await db.query(`SELECT prosrc FROM pg_proc WHERE proname = 'record_is_possible'`)
+    const rules = [...functions[0].prosrc.matchAll(/THEN '(records_\w+)'/g)].map(([, rule]) => rule)
+    const checks = rows.map((row) => row.conname).filter((name) => name !== 'records_possible')
+    expect(checks).toHaveLength(rows.length - 1)
     const tried = new Set(REFUSALS.map(([constraint]) => constraint))
-    expect(rows.map((row) => row.conname)).toEqual([...tried].sort())
+    expect([...checks, ...rules].sort()).toEqual([...tried].sort())
   })
 
   it('is not the row that each of these begins with', async () => {
     await pending({})
+    await pending({ fingerprint: `v12:${'0123456789abcdef'.repeat(4)}` })
     await leased()
     await order({ status: 'partially_refunded', refunded_cents: 600, held_cents: 400 })
     await order({ status: 'refunded', refunded_cents: 1000 })
@@ -220,7 +232,7 @@ describe('the ledger', () => {
        FROM ledger_entries l JOIN orders o ON o.id = l.order_id, evidence e WHERE l.id = $1 AND e.source_id = $2`,
       [entry, `of ${record_id}`],
     )
-    expect(left.rows).toEqual([{ ledger: null, order: null, evidence: null }])
+    expect(left.rows).toEqual([{ ledger: record_id, order: record_id, evidence: null }])
   })
 })
 

@@ -1,5 +1,5 @@
-// What a request costs the database: one statement to reserve, one to settle, one to replay, and no transaction
-// that stays open between two round trips.
+// What a request costs the database: one statement to reserve and one to settle, a second one to be told that the key is
+// taken, none for an answer at hand, and no transaction that stays open between two round trips.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   answerOf,
@@ -30,6 +30,7 @@ const verbs = (sent: string[]) =>
     if (text.includes("state = 'failed_retryable'")) return 'release'
     if (text.includes("state = 'unknown'")) return 'outcome unknown'
     if (text.includes("state = 'in_progress', attempt")) return 'claim'
+    if (/AS stored\s+FROM idempotency_records/.test(text)) return 'find'
     return text
   })
 
@@ -68,7 +69,7 @@ describe('a fresh order', () => {
 })
 
 describe('a replay', () => {
-  it('takes one statement and gives the same bytes', async () => {
+  it('takes two statements and gives the same bytes', async () => {
     const gateway = scriptedGateway()
     const body = orderOf({ note: 'Zwölf Boxkämpfer — “jagen” 🐈' })
     const key = newKey()
@@ -78,7 +79,7 @@ describe('a replay', () => {
     const sent = await bench.sentBy(async () => {
       again = await bench.place(gateway, body, { key })
     })
-    expect(verbs(sent)).toEqual(['reserve'])
+    expect(verbs(sent)).toEqual(['reserve', 'find'])
     expect(toldBy(first)).toBe('201')
     expect(toldBy(again)).toBe('201 replayed')
     expect(answerOf(again)).toEqual(answerOf(first))
@@ -107,7 +108,7 @@ describe('a second attempt', () => {
     const key = newKey()
     await bench.place(gateway, body, { key })
     const sent = await bench.sentBy(() => bench.place(gateway, body, { key }))
-    expect(verbs(sent)).toEqual(['reserve', 'claim', expect.stringContaining('SELECT 1'), 'settle'])
+    expect(verbs(sent)).toEqual(['reserve', 'find', 'claim', expect.stringContaining('SELECT 1'), 'settle'])
     expect(verbs(sent)).not.toContain('transaction')
   })
 })

@@ -1,5 +1,5 @@
-// Reserve: the first request for a key becomes its owner, every other one is told what it found. One statement,
-// whatever happens around it.
+// Reserve: the first request for a key becomes its owner, in one statement that writes and asks nothing else. Every other
+// one is refused by the unique index and then told what it found.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import type { Effects, Input, Resource } from '../operation'
@@ -36,29 +36,24 @@ export type Reserved =
   | { kind: 'existing'; record: KeyRecord; stored: Input | null }
   | { kind: 'not_allowed' }
 
-interface Row extends RecordRow {
-  created: boolean
-  report: unknown
-  stored: string | null
-}
-
 export async function reserve(store: Store, r: Reservation): Promise<Reserved> {
-  const [row] = await store.query<Row>(reserveStatement(r))
-  if (!row) {
-    if (!r.mayCreate) return { kind: 'not_allowed' }
-    // Refused by a row that was deleted before it could be read: the key is free, and the next try will say so.
-    return reserve(store, r)
+  if (r.mayCreate) {
+    const [row] = await store.query<CreatedRow>(reserveStatement(r))
+    if (row) return { kind: 'created', record: createdRecord(r, row), report: row.report }
   }
-  const record = toRecord(row)
-  if (row.created) return { kind: 'created', record, report: row.report }
-  return { kind: 'existing', record, stored: row.stored === null ? null : JSON.parse(row.stored) }
+  const found = await findRival(store, r)
+  if (found) return found
+  // Refused by a row that was deleted before it could be read: the key is free, and the next try will say so.
+  return r.mayCreate ? reserve(store, r) : { kind: 'not_allowed' }
 }
 
-// The three branches at the end are tried in order, each only if the one before found nothing:
-// - moved: the key was free, the row is ours;
-// - visible: it was there when this statement began;
-// - latest_record: a rival committed after this statement's snapshot was taken. The unique index made us wait for
-//   it and refused us, yet our snapshot does not show it; the function reads with a newer one.
+interface CreatedRow {
+  created_at: Date
+  expires_at: Date
+  report: unknown
+}
+
+/** No row: the key is taken, by a record that was committed before this statement came to its end. */
 export function reserveStatement(r: Reservation): Sql {
   const leased = r.phase !== null
   const begun = created({
@@ -67,8 +62,6 @@ export function reserveStatement(r: Reservation): Sql {
     requestId: r.requestId,
     ...(r.phase ? { attempt: 1, recoveryPoint: r.phase.name } : {}),
   })
-  // Another request's body is read only to say where it differs, so only then.
-  const stored = sql`CASE WHEN r.fingerprint <> ${r.fingerprint} THEN r.request END`
   return sql`
     WITH moved AS (
       INSERT INTO idempotency_records AS r (
@@ -83,22 +76,51 @@ export function reserveStatement(r: Reservation): Sql {
         ${r.request}, ${r.requestId}, ${r.resource.type}, ${r.resource.id},
         ${r.retentionSeconds}::float8, now.at, now.at + ${r.retentionSeconds}::float8 * interval '1 s', ${begun}
       FROM ${NOW}
-      WHERE ${r.mayCreate}::boolean
       ON CONFLICT (tenant_id, endpoint, key) DO NOTHING
       RETURNING r.*
-    )${withEffects(r.effects)},
-    visible AS MATERIALIZED (
-      SELECT * FROM idempotency_records
-      WHERE tenant_id = ${r.tenantId} AND endpoint = ${r.endpoint} AND key = ${r.key}
-        AND NOT EXISTS (SELECT 1 FROM moved)
-    )
-    SELECT true AS created, ${RECORD_COLUMNS}, ${r.report ?? sql`NULL::json`} AS report, ${r.job ?? sql`NULL`}::text AS job,
-      NULL AS stored
-    FROM moved r
-    UNION ALL
-    SELECT false, ${RECORD_COLUMNS}, NULL::json, NULL, ${stored} FROM visible r
-    UNION ALL
-    SELECT false, ${RECORD_COLUMNS}, NULL::json, NULL, ${stored}
-    FROM latest_record(${r.tenantId}, ${r.endpoint}, ${r.key}) r
-    WHERE NOT EXISTS (SELECT 1 FROM moved) AND NOT EXISTS (SELECT 1 FROM visible)`
+    )${withEffects(r.effects)}
+    SELECT created_at, expires_at, ${r.report ?? sql`NULL::json`} AS report, ${r.job ?? sql`NULL`}::text AS job
+    FROM moved r`
 }
+
+/** As it was written: nobody else has touched it yet, or whoever did has a later attempt. */
+function createdRecord(r: Reservation, { created_at: createdAt, expires_at: expiresAt }: CreatedRow): KeyRecord {
+  const { id, tenantId, endpoint, key, fingerprint, phase, resource } = r
+  return {
+    id,
+    tenantId,
+    endpoint,
+    key,
+    fingerprint,
+    state: phase ? 'in_progress' : 'pending',
+    async: !phase,
+    attempt: phase ? 1 : 0,
+    version: 1,
+    recoveryPoint: phase?.name ?? null,
+    effectEvidence: false,
+    leaseLeftMs: phase ? r.leaseMs : null,
+    reconcileInMs: null,
+    pastExpiry: false,
+    answer: null,
+    responseStatus: null,
+    resource,
+    createdAt,
+    completedAt: null,
+    expiresAt,
+  }
+}
+
+async function findRival(store: Store, r: Reservation): Promise<Reserved | null> {
+  const [row] = await store.query<RecordRow & { stored: string | null }>(rivalStatement(r))
+  if (!row) return null
+  return { kind: 'existing', record: toRecord(row), stored: row.stored === null ? null : JSON.parse(row.stored) }
+}
+
+/**
+ * What the key stands for, in a statement of its own: whoever was refused by the unique index lost to a row that its own
+ * snapshot may be too old to show, and this one's is not. Another request's body is read only to say where it differs.
+ */
+export const rivalStatement = (r: Reservation): Sql => sql`
+  SELECT ${RECORD_COLUMNS}, CASE WHEN r.fingerprint <> ${r.fingerprint} THEN r.request END AS stored
+  FROM idempotency_records r
+  WHERE r.tenant_id = ${r.tenantId} AND r.endpoint = ${r.endpoint} AND r.key = ${r.key}`
