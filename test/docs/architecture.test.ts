@@ -47,6 +47,12 @@ describe.each(PAGES)('%s', (page) => {
   it('names nothing of the tree that is not there', () => {
     expect(pathsIn(page).filter((named) => !exists(named))).toEqual([])
   })
+
+  it('names no script of npm that there is not', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const named = [...read(page).matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)].map(([, script]) => script!)
+    expect(named.filter((script) => !(script in scripts))).toEqual([])
+  })
 })
 
 it('what is not there is noticed', () => {
