@@ -15,12 +15,14 @@ const OPENS: Record<string, string> = {
 const CALLS = /from 'node:(?:http|https|http2|net|tls|dgram|dns(?:\/promises)?)'|(?<!\.)\bfetch\(|new WebSocket\(/
 /** Types and tables open nothing, and a browser that fetches a path of this site asks us. */
 const HARMLESS = /^import type .*$|^import \{ STATUS_CODES \} from 'node:http'$|\bfetch\('\/(?!\/)[^']*'\)/gm
+/** Generated, or an example that a page shows. */
+const NOT_OURS = ['lib/db/generated/', 'app/docs/_examples/']
 
 function opening(): string[] {
   return ['lib', 'app'].flatMap((folder) =>
     readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .map((file) => `${folder}/${file}`)
-      .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('lib/db/generated'))
+      .filter((file) => /\.tsx?$/.test(file) && !NOT_OURS.some((folder) => file.startsWith(folder)))
       .filter((file) => CALLS.test(read(file).replace(HARMLESS, ''))),
   )
 }
