@@ -13,8 +13,8 @@ const hours = (fallback: number) =>
     .positive()
     .max(24 * 366)
     .default(fallback)
-/** What can be sent as a bearer token. */
-const token = z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be visible ASCII without spaces')
+/** What can be sent as a bearer token: nothing else could ever match. */
+const token = z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 visible ASCII characters without spaces')
 /** A trailing newline from a file is not part of a secret. */
 const secret = z.string().trim().min(1)
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgresql:// URL')
@@ -49,11 +49,7 @@ const Environment = z
     ADMIN_PASSWORD: z.string().min(8).max(128).optional(),
     DEMO_API_KEY: token.optional(),
     ADMIN_TOKEN: token.optional(),
-    // what can be sent as Authorization: Bearer, and nothing else could ever match
-    METRICS_TOKEN: z
-      .string()
-      .regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 visible ASCII characters')
-      .optional(),
+    METRICS_TOKEN: token.optional(),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('warn'),
   })
   .superRefine((env, ctx) => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { ensureInstalled } from './install.mjs'
 import { takeLock } from './lock.mjs'
 
-export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 
 const OLDEST_NODE = [20, 19]
 // A terminal's Ctrl-C reaches us directly and once more through npm. A person is slower than that.

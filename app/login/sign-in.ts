@@ -3,6 +3,7 @@ import { cookies, headers } from 'next/headers'
 import { redirect } from 'next/navigation'
 import { newId } from '../../lib/db/id'
 import { isUnavailable } from '../../lib/db/sqlstate'
+import { ownPath } from '../../lib/http/own-path'
 import { operatorServices } from '../../lib/node/operator-services'
 import { isRefused } from '../../lib/operators/refusal'
 
@@ -31,10 +32,4 @@ export async function signIn(_: SignInState, form: FormData): Promise<SignInStat
   const jar = await cookies()
   jar.set(result.cookie)
   redirect(ownPath(form.get('next')))
-}
-
-/** Only back to a page of ours: what comes in a link is anybody's. */
-function ownPath(next: FormDataEntryValue | null): string {
-  const path = typeof next === 'string' ? next : ''
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/'
 }

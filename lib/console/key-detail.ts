@@ -20,11 +20,11 @@ const LATEST_MISUSE = 20
 const MOST_LEDGER_ENTRIES = 200
 const MOST_EVIDENCE = 200
 
-export const TimelineEvent = z
+const TimelineEvent = z
   .looseObject({ at: z.iso.datetime(), event: z.string(), by: z.string() })
   .meta({ id: 'TimelineEvent', description: 'What happened, when, and who did it; with what is known of it' })
 
-export const LedgerEntry = z
+const LedgerEntry = z
   .object({
     id: z.string(),
     kind: z.enum(['charge', 'refund']),

@@ -12,5 +12,3 @@ export const MOVES: Record<State, readonly State[]> = {
   unknown: ['completed', 'failed_retryable'],
   expired: [],
 }
-
-export const mayMove = (from: State, to: State): boolean => MOVES[from].includes(to)

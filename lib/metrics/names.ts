@@ -43,7 +43,7 @@ export const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const MINUTE = 60
 const HOUR = 3600
 /** Seconds: a client library's own retries, then queues and people, then the retentions that one might choose. */
-export const REPLAY_DELAY_BOUNDS = [
+const REPLAY_DELAY_BOUNDS = [
   1,
   5,
   30,
@@ -60,7 +60,7 @@ export const REPLAY_DELAY_BOUNDS = [
 ] as const
 
 /** Seconds: a webhook, then the reconciler and its pauses, then people. */
-export const RESOLUTION_BOUNDS = [
+const RESOLUTION_BOUNDS = [
   1,
   5,
   15,

@@ -7,7 +7,7 @@ import { openPrisma, type Prisma } from '../db/prisma'
 import type { Store } from '../db/store'
 import { newPassword } from '../operators/people'
 import { sessionSecret } from '../operators/session-secret'
-import { hashSecret, newSecret } from '../tenants/secret'
+import { hashSecret, newSecret } from '../secret'
 
 /** Any number, as long as nothing else in the database uses it. */
 const BOOTSTRAP_LOCK = 7_306_501

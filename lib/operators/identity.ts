@@ -2,7 +2,7 @@
 // revoked or has run out is dead everywhere at once.
 import sql from 'sql-template-tag'
 import type { Store } from '../db/store'
-import { hashSecret, sameSecret } from '../tenants/secret'
+import { hashSecret, sameSecret } from '../secret'
 import { type Actor, ENVIRONMENT_ACTOR } from './actor'
 
 /** Last use is for people who clean up: to the minute is enough, and a busy script writes one row a minute. */

@@ -1,4 +1,4 @@
-// Lists of operators and of tokens: newest first, each page from where the one before ended.
+// Lists that people page through: newest first, each page from where the one before ended.
 
 export interface Position {
   createdAt: string

@@ -1,6 +1,6 @@
 // What a use case says instead of doing it. Expected outcomes are returned, never thrown; http gives each its status.
 
-export const REFUSALS = [
+const REFUSALS = [
   'forbidden',
   'not_found',
   'invalid_request',

@@ -2,7 +2,7 @@
 // it, no other site's form sends it, and how long it is good is the store's business: it has no end of its own.
 import { createHmac } from 'node:crypto'
 import { parseCookies } from 'better-auth/cookies'
-import { sameSecret } from '../tenants/secret'
+import { sameSecret } from '../secret'
 
 export const SESSION_COOKIE = 'onceover.session_token'
 

@@ -3,7 +3,7 @@
 import sql, { empty } from 'sql-template-tag'
 import { audited } from '../audit/append'
 import type { Store } from '../db/store'
-import { hashSecret, newSecret } from '../tenants/secret'
+import { hashSecret, newSecret } from '../secret'
 import type { Call } from './actor'
 import { type Listed, listed, type Page } from './page'
 import { type Refused, refuse } from './refusal'

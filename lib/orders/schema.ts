@@ -16,7 +16,7 @@ const Currency = z
   .refine((code) => CURRENCIES.includes(code), 'must be an ISO 4217 code')
   .meta({ description: 'ISO 4217 code', example: 'USD' })
 
-export const OrderItem = z
+const OrderItem = z
   .strictObject({
     sku: text(1, 64).meta({ example: 'SKU-1' }),
     quantity: z.int().min(1).max(1000).meta({ example: 2 }),
@@ -44,14 +44,7 @@ export type OrderRequest = z.infer<typeof OrderRequest>
 
 export const amountOf = (order: OrderRequest): number => totalCents(order.items)
 
-export const ORDER_STATUSES = [
-  'pending_payment',
-  'paid',
-  'declined',
-  'abandoned',
-  'partially_refunded',
-  'refunded',
-] as const
+const ORDER_STATUSES = ['pending_payment', 'paid', 'declined', 'abandoned', 'partially_refunded', 'refunded'] as const
 export type OrderStatus = (typeof ORDER_STATUSES)[number]
 
 export const Order = z

@@ -5,7 +5,7 @@ import { audited } from '../audit/append'
 import type { Store } from '../db/store'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
-import { hashSecret, newSecret } from './secret'
+import { hashSecret, newSecret } from '../secret'
 
 export interface NewApiKey {
   tenantId: string

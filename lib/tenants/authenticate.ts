@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import sql from 'sql-template-tag'
 import { observeDatabase, SERVER } from '../db/clock'
 import type { Store } from '../db/store'
-import { hashSecret } from './secret'
+import { hashSecret } from '../secret'
 
 const FRESH_MS = 3000
 const MAX_REMEMBERED = 10_000

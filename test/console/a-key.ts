@@ -3,7 +3,7 @@ import type { KeyDetail } from '../../lib/console/key-detail'
 import type { Act } from '../../lib/console/key-story'
 import type { State } from '../../lib/idempotency/states'
 
-export const START = Date.parse('2026-11-16T13:58:02.000Z')
+const START = Date.parse('2026-11-16T13:58:02.000Z')
 
 /** So many seconds after the key was made. */
 export const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString()

@@ -2,7 +2,7 @@
 // nothing has to be restarted.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashSecret } from '../../lib/tenants/secret'
+import { hashSecret } from '../../lib/secret'
 import {
   ADMIN_TOKEN,
   type Answer,

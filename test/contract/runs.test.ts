@@ -1,7 +1,7 @@
 // Runs by hand over HTTP: of the daemons, and of one action on many keys.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashSecret } from '../../lib/tenants/secret'
+import { hashSecret } from '../../lib/secret'
 import {
   ADMIN_TOKEN,
   type Answer,

@@ -1,45 +1,16 @@
 // A request that is accepted and run by a worker: its job commits with it, it is claimed like any attempt, and what
 // nobody takes up in time ends with a stored answer.
 import sql from 'sql-template-tag'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { AnyOperation } from '../../lib/idempotency/operation'
 import { RUN_ACCEPTED } from '../../lib/jobs/enqueue'
 import { runAcceptedJob } from '../../lib/jobs/run-accepted'
 import { migrateJobs, startWorker } from '../../lib/jobs/worker'
-import {
-  accepted,
-  answerOf,
-  type Bench,
-  barrier,
-  charged,
-  declined,
-  newKey,
-  openBench,
-  orderOf,
-  refused,
-  type ScriptedGateway,
-  scriptedGateway,
-  timedOut,
-  toldBy,
-} from '../support/boundary'
+import { accepted, answerOf, barrier, charged, declined, refused, timedOut, toldBy } from '../support/boundary'
+import { bench, body, gateway, key, place } from './one-key'
 
-let bench: Bench
-beforeAll(async () => {
-  bench = await openBench()
-  await migrateJobs(bench.url)
-})
-afterAll(() => bench.close())
+beforeAll(() => migrateJobs(bench.url))
 
-let gateway: ScriptedGateway
-let key: string
-let body: ReturnType<typeof orderOf>
-beforeEach(() => {
-  gateway = scriptedGateway()
-  key = newKey()
-  body = orderOf()
-})
-
-const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
 const operations = () => {
   const all: AnyOperation[] = [bench.placeOrder(gateway), bench.refundOrder(gateway)]
   return new Map(all.map((operation) => [operation.endpoint, operation]))

@@ -154,6 +154,22 @@ describe('an answer at hand', () => {
   })
 })
 
+it('with its trigger switched off, an early end is not told: the memory lasts as long as the answer would have', async () => {
+  const key = await placed()
+  await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER records_forgotten')
+  try {
+    await expireNow(key)
+    const told = await placed()
+    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_forgotten')
+    await expireNow(told)
+    await vi.waitFor(() => expect(find(told)).toBeUndefined(), { timeout: A_SECOND, interval: 5 })
+    // What is known of is docs/decisions/0016: whoever switches it off has to start the nodes anew.
+    expect(find(key)).toBeDefined()
+  } finally {
+    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_forgotten')
+  }
+})
+
 describe('the line', () => {
   it('that breaks takes all answers with it, and those of its next connection are kept', async () => {
     const key = await placed()

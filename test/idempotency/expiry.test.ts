@@ -1,38 +1,10 @@
 // A key that has run out is a 410 from that instant on, reaper or not; what may have happened never runs out.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { claim } from '../../lib/idempotency/sql/claim'
 import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import {
-  type Bench,
-  barrier,
-  charged,
-  newKey,
-  openBench,
-  orderOf,
-  refused,
-  type ScriptedGateway,
-  scriptedGateway,
-  timedOut,
-  toldBy,
-} from '../support/boundary'
+import { barrier, charged, orderOf, refused, timedOut, toldBy } from '../support/boundary'
 import { move } from '../support/rows'
-
-let bench: Bench
-beforeAll(async () => {
-  bench = await openBench()
-})
-afterAll(() => bench.close())
-
-let gateway: ScriptedGateway
-let key: string
-let body: ReturnType<typeof orderOf>
-beforeEach(() => {
-  gateway = scriptedGateway()
-  key = newKey()
-  body = orderOf()
-})
-
-const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
+import { bench, body, gateway, key, place } from './one-key'
 
 describe('a key past its time', () => {
   it('that is completed is expired: what it made and the status are told, the answer is not', async () => {

@@ -1,35 +1,7 @@
 // One keyed request, seen from its client: what it is told, and what it may count as.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import {
-  type Bench,
-  barrier,
-  charged,
-  newKey,
-  openBench,
-  orderOf,
-  refused,
-  type ScriptedGateway,
-  scriptedGateway,
-  timedOut,
-  toldBy,
-} from '../support/boundary'
-
-let bench: Bench
-beforeAll(async () => {
-  bench = await openBench()
-})
-afterAll(() => bench.close())
-
-let gateway: ScriptedGateway
-let key: string
-let body: ReturnType<typeof orderOf>
-beforeEach(() => {
-  gateway = scriptedGateway()
-  key = newKey()
-  body = orderOf()
-})
-
-const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
+import { beforeEach, describe, expect, it } from 'vitest'
+import { barrier, charged, newKey, refused, timedOut, toldBy } from '../support/boundary'
+import { bench, body, gateway, key, place } from './one-key'
 
 describe('a key', () => {
   it('belongs to its tenant: another tenant’s is another key', async () => {
@@ -139,12 +111,11 @@ describe('whether a request created its record', () => {
     const bug = new Error('a bug')
     gateway.nextCall(() => Promise.reject(bug))
     await expect(place(listening)).rejects.toBe(bug)
-    key = newKey()
+    const another = { ...listening, key: newKey() }
     gateway.nextCall(refused)
-    await place(listening)
-    await place(listening)
-    key = newKey()
-    expect(toldBy(await place({ ...listening, mayCreate: false }))).toBe('not_allowed')
+    await place(another)
+    await place(another)
+    expect(toldBy(await place({ ...listening, key: newKey(), mayCreate: false }))).toBe('not_allowed')
     expect(heard).toEqual([true, true, false, false])
   })
 })

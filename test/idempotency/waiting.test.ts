@@ -1,7 +1,7 @@
 // A duplicate that waits learns of the end by notification, from any node, and asks nothing meanwhile.
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openNotifications } from '../../lib/db/notifications'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { openStore } from '../../lib/db/store'
@@ -11,43 +11,22 @@ import { openWaiting } from '../../lib/idempotency/waiting'
 import type { CallOutcome } from '../../lib/payments/gateway'
 import {
   answerOf,
-  type Bench,
   barrier,
   before,
   charged,
   declined,
   newKey,
-  openBench,
-  orderOf,
   refused,
-  type ScriptedGateway,
-  scriptedGateway,
   storeOn,
   tampered,
   timedOut,
   toldBy,
 } from '../support/boundary'
+import { bench, gateway, key, place } from './one-key'
 
 const LONG = 30_000
 /** Nothing here takes this long unless somebody waits for the wrong thing. */
 const SOON = 8000
-
-let bench: Bench
-beforeAll(async () => {
-  bench = await openBench()
-})
-afterAll(() => bench.close())
-
-let gateway: ScriptedGateway
-let key: string
-let body: ReturnType<typeof orderOf>
-beforeEach(() => {
-  gateway = scriptedGateway()
-  key = newKey()
-  body = orderOf()
-})
-
-const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
 
 /** An owner that is held in its call until the test lets the provider answer. */
 async function ownerInCall(outcome: () => CallOutcome, asking = {}) {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { migrateJobs, startWorker } from '../../lib/jobs/worker'
+import { log } from '../../lib/log'
 import { cloneDatabase, type TestDatabase } from '../support/database'
 import { type Line, openLine } from '../support/line'
 import { runSql } from '../support/tenant'
@@ -11,6 +12,9 @@ const SOON = { timeout: 25_000, interval: 50 }
 const A_WHILE = 40_000
 /** On a connection that does not come. */
 const GIVES_UP_MS = 3500
+const GAVE_UP = 'the job worker gave up and is begun anew'
+/** What is left of those that were given up is waited for five seconds; and a busy machine. */
+const STOPS_WITHIN_MS = 9000
 
 let database: TestDatabase
 let line: Line
@@ -36,6 +40,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
+  vi.restoreAllMocks()
   await line.heal()
   await worker.stop()
   await line.close()
@@ -81,4 +86,25 @@ it('goes on after the ends of several jobs could not be written down', { timeout
   await line.heal()
   await enqueue('next')
   await vi.waitFor(() => expect(ran).toContain('next'), SOON)
+})
+
+it('stops in good time although the end of one that was given up never comes', { timeout: A_WHILE }, async () => {
+  const told = vi.spyOn(log(), 'error')
+  let endStuck = () => {}
+  during.stuck = () =>
+    new Promise<void>((resolve) => {
+      endStuck = resolve
+    })
+  await enqueue('stuck')
+  await vi.waitFor(() => expect(ran).toContain('stuck'), SOON)
+  line.refuse()
+  line.cut()
+  await vi.waitFor(() => expect(told).toHaveBeenCalledWith(expect.anything(), GAVE_UP), SOON)
+  await line.heal()
+  await enqueue('next')
+  await vi.waitFor(() => expect(ran).toContain('next'), SOON)
+  const beganMs = performance.now()
+  await worker.stop()
+  expect(performance.now() - beganMs).toBeLessThan(STOPS_WITHIN_MS)
+  endStuck()
 })

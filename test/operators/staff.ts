@@ -12,7 +12,7 @@ import { openGuard } from '../../lib/operators/use-case'
 import { accessUseCases } from '../../lib/operators/use-cases'
 import { type Bench, openBench } from '../support/boundary'
 
-export const ROOT: Actor = { id: 'ADMIN_TOKEN', name: 'ADMIN_TOKEN', role: 'admin' }
+const ROOT: Actor = { id: 'ADMIN_TOKEN', name: 'ADMIN_TOKEN', role: 'admin' }
 export const by = (actor: Actor = ROOT) => callOf(actor, `req_${randomUUID()}`)
 
 export interface Person extends Actor {

@@ -39,7 +39,7 @@ const METHODS: Partial<Record<Kind, string>> = {
   unreachable: 'pm_unreachable',
 }
 /** The provider will never say: nobody can find out but people. */
-export const FOR_PEOPLE: Kind = 'unreachable'
+const FOR_PEOPLE: Kind = 'unreachable'
 
 /** More than a client waits, so that a hung request shows as one. */
 const PATIENCE_MS = 40_000

@@ -1,6 +1,6 @@
 // Is the story that a record's own timeline tells one that may be told? Every move is a legal one, no lease was taken
 // for over before it was, and "nothing was executed" was never concluded while a call could still arrive.
-import { mayMove, type State } from '../../lib/idempotency/states'
+import { MOVES, type State } from '../../lib/idempotency/states'
 
 export interface TimelineEvent {
   event: string
@@ -34,7 +34,7 @@ export function illegalities(
     const to = LEADS_TO[event]
     if (!to) continue
     const at = Date.parse(told.at)
-    if (state === null ? !['pending', 'in_progress'].includes(to) : !mayMove(state, to))
+    if (state === null ? !['pending', 'in_progress'].includes(to) : !MOVES[state].includes(to))
       wrong.push(`${event} when it was ${state}`)
     if (event === 'lease_over' && at < claimedAt + leaseMs) wrong.push('its lease was ended before it was over')
     if (state === 'unknown' && to === 'failed_retryable' && at < claimedAt + leaseMs + settleMs)

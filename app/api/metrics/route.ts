@@ -4,7 +4,7 @@ import { bearerOf } from '../../../lib/http/bearer'
 import { problem } from '../../../lib/http/problem'
 import { failure, inRequest, type Parts, toResponse } from '../../../lib/http/respond'
 import { services } from '../../../lib/node/services'
-import { sameSecret } from '../../../lib/tenants/secret'
+import { sameSecret } from '../../../lib/secret'
 
 export const dynamic = 'force-dynamic'
 

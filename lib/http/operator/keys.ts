@@ -13,7 +13,7 @@ import { reasonOf } from './key-actions'
 const RECORD = /^idem_[0-9a-z]{26}$/
 
 /** The whole view is in the query, for the API and for the console’s own address. */
-export const KeysQuery = KeyFilter.extend({
+const KeysQuery = KeyFilter.extend({
   sort: z.enum(KEY_SORTS).default('-createdAt').meta({
     description: 'A sort filters nothing: rows without its value come last, newest first',
   }),

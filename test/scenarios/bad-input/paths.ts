@@ -49,7 +49,7 @@ export const segment = (...right: string[]): fc.Arbitrary<string> =>
   )
 const wellFormed = (text: string): string => text.toWellFormed()
 
-export const CURSORS = [
+const CURSORS = [
   cursorOf({ createdAt: AT, id: 'ord_1' }),
   cursorOf({ createdAt: '0000-01-01T00:00:00.000Z', id: 'ord_1' }),
   cursorOf({ createdAt: '9999-12-31T23:59:59.999999999999Z', id: 'ord_1' }),

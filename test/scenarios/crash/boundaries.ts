@@ -103,7 +103,7 @@ const POOLS = ['onceover', 'onceover-sandbox']
 const BESIDE = /\btenant_usage\b/
 
 /** From the first step to the last: what comes before and after is no part of the work on a record. */
-export function gapsOf(trail: readonly Told[]): string[] {
+function gapsOf(trail: readonly Told[]): string[] {
   const steps = trail.flatMap((told, i) => ('step' in told ? [i] : []))
   const gaps: string[] = []
   let last: Extract<Told, { statement: string }> | null = null

@@ -58,7 +58,7 @@ async function tryToHold(place: Place, play: Play, world: World): Promise<Held |
 
 export const nodeOf = (place: Place, world: World): TestNode => (place.by === 'worker' ? world.worker() : world.server)
 
-export const wordsOf = ({ flow, leg, step, pass }: Place) => `${flow.kind}, ${flow.name}: ${leg}, ${step} ${pass}`
+const wordsOf = ({ flow, leg, step, pass }: Place) => `${flow.kind}, ${flow.name}: ${leg}, ${step} ${pass}`
 
 export async function killWith(node: TestNode, held: readonly Held[]): Promise<void> {
   await node.kill()

@@ -5,7 +5,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import type { Step as Boundary } from '../../../lib/idempotency/boundary'
 
 /** What the provider does, as the sandbox names it: `pm_…` for a charge, `sandbox:…` for a refund. */
-export const BEHAVIOURS = [
+const BEHAVIOURS = [
   'ok',
   'declined',
   'slow_200',

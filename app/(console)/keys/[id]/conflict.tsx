@@ -7,7 +7,7 @@ import { LOOKS } from '../../../_ui/state'
 import { StateMark } from '../../../_ui/state-mark'
 import { Instant } from '../../../_ui/time'
 import type { WhatChanged } from './actions'
-import { Parts } from './parts'
+import { Sentence } from './sentence'
 
 interface ConflictProps {
   from: { state: State; version: number }
@@ -43,7 +43,7 @@ export function Conflict({ from, changed, wanted, onGoOn }: ConflictProps) {
             </span>{' '}
             <strong className="font-semibold">{words.title}</strong>{' '}
             <span className="text-text-2">
-              <Parts parts={words.rest} />
+              <Sentence parts={words.rest} />
             </span>
           </li>
         ))}

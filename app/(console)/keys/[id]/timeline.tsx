@@ -10,7 +10,7 @@ import { endingOf } from './_words/ending'
 import { wordsOf } from './_words/moment'
 import { deedOf } from './_words/verdict'
 import { ExactInstant } from './exact-instant'
-import { Parts } from './parts'
+import { Sentence } from './sentence'
 
 interface TimelineProps {
   record: KeyDetail['record']
@@ -40,14 +40,14 @@ export function Timeline({ record, moments, now }: TimelineProps) {
           >
             <strong className="font-semibold">{title}</strong>{' '}
             <span className="text-text-2">
-              <Parts parts={rest} />
+              <Sentence parts={rest} />
             </span>
           </Row>
         )
       })}
       <Row at={<ExactInstant at={now} ms={false} />} since="now" state={record.state}>
         <span className="text-text-2">
-          <Parts parts={endingOf(record)} />
+          <Sentence parts={endingOf(record)} />
         </span>
       </Row>
     </ol>

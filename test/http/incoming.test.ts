@@ -1,0 +1,57 @@
+// A body is read to its end or not at all; whose sender has gone before anybody asked for it breaks off at once.
+import { once } from 'node:events'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fromNode } from '../../lib/http/incoming'
+
+const LIMIT = 100
+
+let server: http.Server
+let taken: (request: IncomingMessage, response: ServerResponse) => void
+beforeAll(async () => {
+  server = http.createServer((request, response) => taken(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+/** The server's side of a request whose head has come. */
+async function arrive(): Promise<{ request: IncomingMessage; response: ServerResponse; socket: net.Socket }> {
+  const arrived = new Promise<{ request: IncomingMessage; response: ServerResponse }>((resolve) => {
+    taken = (request, response) => resolve({ request, response })
+  })
+  const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 20\r\n\r\n{')
+  return { ...(await arrived), socket }
+}
+
+async function hangUp({ request, socket }: Awaited<ReturnType<typeof arrive>>): Promise<void> {
+  request.on('error', () => {})
+  // Not `once`, which takes the error before it for the end of the world.
+  const closed = new Promise((resolve) => request.on('close', resolve))
+  socket.destroy()
+  await closed
+}
+
+it('whose sender left before it was asked for is not waited for', async () => {
+  const call = await arrive()
+  await hangUp(call)
+  const incoming = fromNode(call.request, call.response)
+  await expect(incoming.read(LIMIT)).rejects.toThrow('its sender has gone')
+  expect(incoming.signal.aborted).toBe(true)
+})
+
+it('whose sender leaves while it is read breaks off', async () => {
+  const call = await arrive()
+  const incoming = fromNode(call.request, call.response)
+  const { signal } = incoming
+  const read = incoming.read(LIMIT)
+  expect(signal.aborted).toBe(false)
+  await Promise.all([expect(read).rejects.toThrow('aborted'), hangUp(call)])
+  expect(signal.aborted).toBe(true)
+})
