@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { welcome } from '../../lib/node/welcome'
 import { withClient } from '../../scripts/postgres-client'
 import { ADMIN_TOKEN, API_KEY, freshKey, orderBody, SECRETS, send } from '../support/client'
-import { blocksOf, commandsUnder, paste, pasteAndServe } from '../support/documented'
+import { blocksOf, commandsUnder, paste, pasteAndServe, readDoc } from '../support/documented'
 import { openSite, SHORT_TIMES, type Site } from '../support/site'
 
 const LOCAL = 'http://localhost:3000'
@@ -39,6 +39,12 @@ describe('the first start', () => {
     const begins = shown.findIndex((line) => line.includes('Onceover is ready'))
     expect(shown.slice(begins)).toHaveLength(said.length)
     for (const [at, line] of said.entries()) expect(line).toMatch(asPattern(shown[begins + at]!))
+  })
+
+  test('says what it does before, in the README’s words', () => {
+    const [installing, building] = printed.split('\n')
+    expect(readDoc('scripts/install.mjs')).toContain(`'${installing}'`)
+    expect(readDoc('scripts/build.ts')).toContain(`'${building}'`)
   })
 
   test('prints the README’s curl line, with its key in it', () => {
