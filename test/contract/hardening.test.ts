@@ -105,6 +105,16 @@ describe('a file beside the pages', () => {
       expect(file.headers['x-content-type-options']).toBe('nosniff')
     }
   })
+
+  test('tells crawlers to stay away, without a session', async () => {
+    const { status, headers, bytes } = await ask('/robots.txt')
+    expect({ status, location: headers.location }).toEqual({ status: 200, location: undefined })
+    expect(headers).toMatchObject({
+      'content-type': expect.stringMatching(/^text\/plain/),
+      'x-content-type-options': 'nosniff',
+    })
+    expect(bytes.toString()).toMatch(/^User-agent: \*\nDisallow: \/$/m)
+  })
 })
 
 const bearer = { authorization: `Bearer ${API_KEY}` }
