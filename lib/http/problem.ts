@@ -78,7 +78,7 @@ export const PROBLEMS = {
     detail: 'This service refuses requests whose Date header is missing or too far in the past.',
     retry: 'same',
     advice:
-      'Send as Date when the key was made. If that is too long ago, look the key up and read what it made before you send anything: the service may have forgotten it, and would do the work again.',
+      'Send as Date when the key was made. If that is too long ago, look the key up first. Where it is known, a current Date gets its answer; where it is not, it may have been forgotten, and the request would be carried out again.',
   },
   unauthenticated: {
     status: 401,

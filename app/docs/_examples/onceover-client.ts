@@ -93,7 +93,12 @@ export function createClient({
 }: ClientOptions) {
   const authorization = `Bearer ${apiKey}`
 
-  function post<Body>(path: string, key: string, body: unknown, options: PostOptions = {}) {
+  async function post<Body>(
+    path: string,
+    key: string,
+    body: unknown,
+    options: PostOptions = {},
+  ) {
     const { respondAsync = false, madeAt } = options
     const headers = new Headers({
       authorization,

@@ -36,6 +36,8 @@ const OWN: Partial<Record<ProblemCode, Own>> = {
   unsupported_media_type: { charged: NOTHING },
   invalid_request: { charged: NOTHING },
   request_too_old: {
+    again: 'With a Date. If it is old, look the key up first.',
+    key: 'The same.',
     charged: 'Not by this try. What an earlier one did, the look-up of the key tells.',
   },
   unauthenticated: {

@@ -1,7 +1,8 @@
 // One page for each problem, made from the table that answers: `type` of every error leads here.
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
-import { isStored, PROBLEM_CODES, problemExample } from '../../../../lib/http/openapi-problem'
+import { headerLine } from '../../../../lib/http/openapi-headers'
+import { isStored, keyedHeaders, PROBLEM_CODES, problemExample } from '../../../../lib/http/openapi-problem'
 import { PROBLEMS, type ProblemCode } from '../../../../lib/http/problem'
 import { DocsFrame, type Group } from '../../_frame'
 import { pretty, Wire } from '../../_parts/wire'
@@ -95,7 +96,9 @@ export default async function ProblemPage({ params }: PageProps) {
           {answeredBy.length > 0 && <AnsweredBy calls={answeredBy} />}
         </div>
         <div className={styles.examples}>
-          <Wire label="Example answer">{wireText(status, headerLines(example.headers), example.body)}</Wire>
+          <Wire label="Example answer">
+            {wireText(status, [...headerLines(example.headers), ...keyLines(code, answeredBy)], example.body)}
+          </Wire>
         </div>
       </div>
     </DocsFrame>
@@ -147,6 +150,17 @@ const Fact = ({ name, children }: { name: string; children: React.ReactNode }) =
     <dd>{children}</dd>
   </div>
 )
+
+/** What is there beside it where it answers a keyed request, not counting what a replay or a preference adds. */
+const keyLines = (code: ProblemCode, answeredBy: readonly Operation[]): string[] =>
+  answeredBy.some(isKeyed)
+    ? keyedHeaders(code)
+        .filter((name) => name === 'Idempotency-Key' || name === 'Idempotency-Expires')
+        .map(headerLine)
+    : []
+
+const isKeyed = ({ parameters }: Operation): boolean =>
+  parameters.some(({ name, required }) => name === 'Idempotency-Key' && required)
 
 /** HTTP doesn't mind how a header is spelled; a reader does. */
 const headerLines = (headers: Record<string, string>): string[] =>
