@@ -27,6 +27,10 @@ describe.each(['/docs', '/docs/problems/idempotency_key_reused', '/docs/problems
       for (const [theme, width] of LOOKS) {
         await dress(page, theme, width)
         await expectToFit(page)
+      }
+      // It is a long page, and axe reads all of it: once in each theme, large and small.
+      for (const [theme, width] of [LOOKS[0], LOOKS[2]]) {
+        await dress(page, theme, width)
         expect(await violations(page), `${theme} ${width}`).toEqual([])
       }
     })

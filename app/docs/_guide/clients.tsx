@@ -18,9 +18,10 @@ export const Clients = () => (
     <ExampleFile name="refund.sh" />
     <h3 id="typescript">In TypeScript</h3>
     <p>
-      <ProblemLink code="idempotency_key_reused" /> is not retried, with no key at all: it is a bug of the program that
-      sends it, and only a person can say which of the two requests was meant. So is everything else that{' '}
-      <code>Refused</code> carries but <ProblemLink code="payment_declined" />, which is an answer like any other.
+      <ProblemLink code="idempotency_key_reused" /> is never retried, neither with this key nor with a new one: it is a
+      bug of the program that sends it, and only a person can say which of the two requests was meant. The same goes for
+      all else that <code>Refused</code> carries, except <ProblemLink code="payment_declined" />, which is an answer
+      like any other, and <ProblemLink code="idempotency_key_expired" />, which says where to look.
     </p>
     <ExampleFile name="onceover-client.ts" />
     <p>And how it is used, so that a crash between any two lines of it charges nobody twice:</p>

@@ -57,8 +57,8 @@ export const Keys = () => (
     </p>
     <h3>What makes a good key</h3>
     <Rows
-      head={['Key', 'Good?', 'Why']}
-      rows={CHOICES.map(({ name, good, why }) => ({ name, cells: [good ? 'Yes' : 'No', why] }))}
+      head={['Key', 'Good or not', 'Why']}
+      rows={CHOICES.map(({ name, good, why }) => ({ name, cells: [good ? 'Good' : 'Not good', why] }))}
     />
     <p>
       A key counts for your tenant and one endpoint, so <code>POST /api/orders</code> and{' '}

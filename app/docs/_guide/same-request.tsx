@@ -9,10 +9,10 @@ export const SameRequest = () => (
       fingerprint gets <ProblemLink code="idempotency_key_reused" /> in every state, also when the key has expired.
     </p>
     <Rows
-      head={['What differs', 'Same request?', 'One', 'Other']}
+      head={['What differs', 'Request', 'One', 'Other']}
       rows={PAIRS.map(({ name, one, other, same }) => ({
         name,
-        cells: [same ? 'Yes' : 'No, 422', <code key="one">{one}</code>, <code key="other">{other}</code>],
+        cells: [same ? 'The same' : 'Another, 422', <code key="one">{one}</code>, <code key="other">{other}</code>],
       }))}
     />
     <p>
