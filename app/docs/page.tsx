@@ -1,11 +1,20 @@
 // The API reference: the guide in words, everything else from the OpenAPI document itself.
 import type { Metadata } from 'next'
-import { DocsFrame, type Group, SectionLinks } from './_frame'
+import { DocsFrame, type Entry, type Group, SectionLinks } from './_frame'
+import { Checklist } from './_guide/checklist'
+import { Clients } from './_guide/clients'
 import { Keys } from './_guide/keys'
+import { Limits } from './_guide/limits'
 import { Prefer } from './_guide/prefer'
+import { Retention } from './_guide/retention'
 import { Retries } from './_guide/retries'
+import { SameRequest } from './_guide/same-request'
 import { SandboxMethods } from './_guide/sandbox'
+import { Authentication, Start } from './_guide/start'
+import { Stored } from './_guide/stored'
+import { Webhooks } from './_guide/webhooks'
 import { pretty, Wire } from './_parts/wire'
+import { AnswerHeaders } from './_reference/answer-headers'
 import { operations, schemaNamed, tags } from './_reference/document'
 import { Fields } from './_reference/fields'
 import { OBJECT_NAMES, OBJECTS } from './_reference/objects'
@@ -16,30 +25,48 @@ import styles from './docs.module.css'
 
 export const metadata: Metadata = { title: 'API reference' }
 
+type Tag = (typeof tags)[number]
+
+/** What clients call comes first; operators and the service itself come after all that a client needs. */
+const CLIENT_TAGS = ['Orders', 'Refunds', 'Idempotency keys']
+const isForClients = ({ name }: Tag): boolean => CLIENT_TAGS.includes(name)
+
+const groupOf = ({ name }: Tag): Group => ({
+  title: name,
+  entries: operations
+    .filter(({ tag }) => tag === name)
+    .map(({ id, summary }): Entry => ({ href: `#${id}`, label: summary })),
+})
+
 const GROUPS: readonly Group[] = [
   {
     title: 'Guide',
     entries: [
+      { href: '#start', label: 'The first order' },
       { href: '#authentication', label: 'Authentication' },
       { href: '#keys', label: 'Keys' },
+      { href: '#same-request', label: 'The same request' },
       { href: '#retries', label: 'Retries' },
+      { href: '#clients', label: 'A client that retries' },
       { href: '#prefer', label: 'Waiting, and later' },
-    ],
-  },
-  ...tags.map(({ name }) => ({
-    title: name,
-    entries: operations
-      .filter(({ tag }) => tag === name)
-      .map(({ id, summary }) => ({ href: `#${id}`, label: summary })),
-  })),
-  {
-    title: 'More',
-    entries: [
-      { href: '#objects', label: 'Objects' },
+      { href: '#retention', label: 'Retention and expiry' },
+      { href: '#stored', label: 'What is stored' },
+      { href: '#limits', label: 'Limits' },
+      { href: '#webhooks', label: 'Webhooks' },
       { href: '#sandbox', label: 'Sandbox methods' },
-      { href: '#problems', label: 'Problems' },
+      { href: '#checklist', label: 'Before you go live' },
     ],
   },
+  {
+    title: 'Reference',
+    entries: [
+      { href: '#problems', label: 'Problems' },
+      { href: '#headers', label: 'Headers of answers' },
+      { href: '#objects', label: 'Objects' },
+    ],
+  },
+  ...tags.filter(isForClients).map(groupOf),
+  ...tags.filter((tag) => !isForClients(tag)).map(groupOf),
 ]
 
 export default function Reference() {
@@ -58,56 +85,66 @@ export default function Reference() {
           <SectionLinks groups={GROUPS} />
         </nav>
       </details>
-      <section id="authentication" className={styles.section} aria-labelledby="authentication-title">
-        <h2 id="authentication-title">Authentication</h2>
-        <p>
-          Send your API key as <code>Authorization: Bearer</code>. It says who you are: nothing in a body or a path
-          does, and what belongs to another tenant is not found. All API keys of a tenant share its idempotency keys.
-          The first API key, of tenant demo, was printed at the first start.
-        </p>
-      </section>
+      <Start />
+      <Authentication />
       <Keys />
+      <SameRequest />
       <Retries />
+      <Clients />
       <Prefer />
-      {tags.map(({ name, description = '' }) => (
-        <section key={name} className={styles.section} aria-labelledby={`tag-${anchor(name)}`}>
-          <h2 id={`tag-${anchor(name)}`}>{name}</h2>
-          <Prose>{description}</Prose>
-          <div>
-            {operations
-              .filter(({ tag }) => tag === name)
-              .map((operation) => (
-                <OperationSection key={operation.id} operation={operation} />
-              ))}
-          </div>
-        </section>
-      ))}
-      <section id="objects" className={styles.section} aria-labelledby="objects-title">
-        <h2 id="objects-title">Objects</h2>
-        <p>Amounts are in the currency’s smallest unit. New members may come; none goes.</p>
-        <div>
-          {OBJECT_NAMES.map((name) => (
-            <section
-              key={name}
-              id={`object-${name}`}
-              className={styles.operation}
-              aria-labelledby={`object-${name}-title`}
-            >
-              <div className={styles.words}>
-                <h3 id={`object-${name}-title`}>{name}</h3>
-                <Fields of={schemaNamed(name)} />
-              </div>
-              <div className={styles.examples}>
-                <Wire label="Example">{pretty(OBJECTS[name])}</Wire>
-              </div>
-            </section>
-          ))}
-        </div>
-      </section>
+      <Retention />
+      <Stored />
+      <Limits />
+      <Webhooks />
       <SandboxMethods />
+      <Checklist />
       <ProblemTable />
+      <AnswerHeaders />
+      <Objects />
+      {tags.filter(isForClients).map((tag) => (
+        <Calls key={tag.name} tag={tag} />
+      ))}
+      {tags
+        .filter((tag) => !isForClients(tag))
+        .map((tag) => (
+          <Calls key={tag.name} tag={tag} />
+        ))}
     </DocsFrame>
   )
 }
+
+const Calls = ({ tag: { name, description = '' } }: { tag: Tag }) => (
+  <section className={styles.section} aria-labelledby={`tag-${anchor(name)}`}>
+    <h2 id={`tag-${anchor(name)}`}>{name}</h2>
+    <Prose>{description}</Prose>
+    <div>
+      {operations
+        .filter(({ tag }) => tag === name)
+        .map((operation) => (
+          <OperationSection key={operation.id} operation={operation} />
+        ))}
+    </div>
+  </section>
+)
+
+const Objects = () => (
+  <section id="objects" className={styles.section} aria-labelledby="objects-title">
+    <h2 id="objects-title">Objects</h2>
+    <p>Amounts are in the currency’s smallest unit. New members may come; none goes.</p>
+    <div>
+      {OBJECT_NAMES.map((name) => (
+        <section key={name} id={`object-${name}`} className={styles.operation} aria-labelledby={`object-${name}-title`}>
+          <div className={styles.words}>
+            <h3 id={`object-${name}-title`}>{name}</h3>
+            <Fields of={schemaNamed(name)} />
+          </div>
+          <div className={styles.examples}>
+            <Wire label="Example">{pretty(OBJECTS[name])}</Wire>
+          </div>
+        </section>
+      ))}
+    </div>
+  </section>
+)
 
 const anchor = (name: string): string => name.toLowerCase().replaceAll(' ', '-')

@@ -55,8 +55,9 @@ export const KeyedHeaders = z.object({
     .optional()
     .meta({
       description:
-        'When the request was made, as an HTTP date. Needed only where the service sets `MAX_REQUEST_AGE_SECONDS`: ' +
-        'then a request without it, or older, is refused with `request_too_old`.',
+        'When the key was made, as an HTTP date. Needed only where the service sets `MAX_REQUEST_AGE_SECONDS`: then a ' +
+        'request without it, or older, is refused with `request_too_old`. A date that is renewed with each try takes ' +
+        'this protection away.',
       example: 'Sun, 16 Nov 2025 13:58:02 GMT',
       param: { id: 'Date' },
     }),
@@ -75,7 +76,9 @@ const text: oas31.SchemaObject = { type: 'string' }
 const RESPONSE_HEADERS = {
   'Idempotency-Key': {
     component: 'IdempotencyKey',
-    description: 'The key, as a quoted structured-field String whichever way it was sent.',
+    description:
+      'The key, as a quoted structured-field String whichever way it was sent. Not there where the request has none ' +
+      'that can be read.',
     schema: text,
     example: `"${KEY}"`,
   },
@@ -93,7 +96,9 @@ const RESPONSE_HEADERS = {
   },
   'Retry-After': {
     component: 'RetryAfter',
-    description: 'Seconds to wait before the next try: the same number as `retry.afterSeconds`.',
+    description:
+      'Seconds to wait before the same request is sent again with the same key. In a problem the same number as ' +
+      '`retry.afterSeconds`; it is there exactly when a program may go on by itself.',
     schema: { type: 'integer', minimum: 1 },
     example: 2,
   },
@@ -132,6 +137,9 @@ export function headers(...names: HeaderName[]): oas31.HeadersObject {
       .map((name) => [name, { $ref: `#/components/headers/${RESPONSE_HEADERS[name].component}` }]),
   )
 }
+
+/** One of them as a line of an example. */
+export const headerLine = (name: HeaderName): string => `${name}: ${RESPONSE_HEADERS[name].example}`
 
 /** Not by reference: each operation leads to something else. */
 export const location = (description: string, example: string): oas31.HeaderObject => ({

@@ -12,28 +12,41 @@ export const PROBLEM_CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCo
 export const Problem = z
   .object({
     type: z.string().meta({ format: 'uri-reference', description: 'The page of this problem in the API reference' }),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
+    title: z.string().meta({ description: 'The problem in a few words, the same each time' }),
+    status: z.int().meta({ description: 'The HTTP status again' }),
+    detail: z.string().meta({ description: 'What happened this time, for people' }),
     code: z.enum(PROBLEM_CODES).meta({ description: 'What to switch on. Words may change, codes do not' }),
     retry: z
       .object({
-        sameKey: z.boolean().meta({ description: 'Send it again with the same key' }),
-        newKey: z.boolean().meta({ description: 'A further try needs a new key' }),
-        afterSeconds: z.int().min(1).nullable().meta({ description: 'Not before so many seconds, as in Retry-After' }),
+        sameKey: z.boolean().meta({ description: 'The same request may be sent again with the same key' }),
+        newKey: z.boolean().meta({
+          description: 'This key is done with: what is newly decided needs a new one. Never to be made in a loop',
+        }),
+        afterSeconds: z.int().min(1).nullable().meta({
+          description:
+            'A program sends it again by itself, after so many seconds at least, as in Retry-After. null: not by itself',
+        }),
       })
       .meta({ description: 'What a machine should do next' }),
     issues: z
-      .array(z.object({ path: z.string(), message: z.string() }))
+      .array(
+        z.object({
+          path: z.string().meta({ description: 'Where in the request' }),
+          message: z.string().meta({ description: 'What is wrong there' }),
+        }),
+      )
       .optional()
       .meta({ description: 'With invalid_request: where, and what is wrong' }),
     resource: z
-      .object({ type: z.string(), id: z.string() })
+      .object({
+        type: z.string().meta({ description: '`order` or `refund`' }),
+        id: z.string().meta({ description: 'Its id, to read it by' }),
+      })
       .nullable()
       .optional()
       .meta({ description: 'With idempotency_key_expired: what the first request made' }),
     response: z
-      .object({ status: z.int() })
+      .object({ status: z.int().meta({ description: 'Of the first answer' }) })
       .nullable()
       .optional()
       .meta({ description: 'With idempotency_key_expired: the status of the first answer' }),
@@ -60,6 +73,12 @@ const OF_A_RECORD: readonly ProblemCode[] = [
   'payment_provider_unavailable',
   'payment_outcome_unknown',
 ]
+
+/** There is no key that could be told. */
+const WITHOUT_KEY: readonly ProblemCode[] = ['idempotency_key_missing', 'idempotency_key_invalid']
+
+/** Said by the store, without a record. */
+const LIMITS: readonly ProblemCode[] = ['rate_limited', 'active_key_limit']
 
 /** A code of an operation, and how that operation differs from the table. */
 export type OperationProblem = ProblemCode | (Pick<ProblemDetails, 'retry' | 'resource'> & { code: ProblemCode })
@@ -103,7 +122,7 @@ const adviceOf = (of: OperationProblem): ProblemDetails['retry'] =>
 function problemResponse(problems: OperationProblem[], keyed: boolean): ZodOpenApiResponseObject {
   const codes = problems.map(codeOf) as [ProblemCode, ...ProblemCode[]]
   return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].detail}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].detail} ${PROBLEMS[code].advice}`).join('\n\n'),
     headers: headers(...headerNames(problems, keyed)),
     content: {
       'application/problem+json': {
@@ -116,16 +135,22 @@ function problemResponse(problems: OperationProblem[], keyed: boolean): ZodOpenA
   }
 }
 
-function headerNames(problems: OperationProblem[], keyed: boolean): HeaderName[] {
-  const codes = problems.map(codeOf)
-  const stored = codes.some(isStored)
+const headerNames = (problems: OperationProblem[], keyed: boolean): HeaderName[] =>
+  problems.flatMap((of) => [...ownHeaders(codeOf(of), adviceOf(of)), ...(keyed ? keyedHeaders(codeOf(of)) : [])])
+
+function ownHeaders(code: ProblemCode, advice: ProblemDetails['retry']): HeaderName[] {
   const names: HeaderName[] = ['x-request-id']
-  if (codes.includes('unauthenticated')) names.push('WWW-Authenticate')
-  if (problems.some((of) => adviceOf(of) === 'later')) names.push('Retry-After')
-  if (!keyed) return names
-  names.push('Idempotency-Key')
-  if (stored) names.push('Idempotent-Replayed')
-  if (stored || codes.some((code) => OF_A_RECORD.includes(code)))
-    names.push('Idempotency-Expires', 'Preference-Applied')
+  if (code === 'unauthenticated') names.push('WWW-Authenticate')
+  if (advice === 'later') names.push('Retry-After')
+  return names
+}
+
+/** What the answer to a keyed request tells of its key. */
+export function keyedHeaders(code: ProblemCode): HeaderName[] {
+  if (WITHOUT_KEY.includes(code)) return []
+  const names: HeaderName[] = ['Idempotency-Key']
+  if (isStored(code)) names.push('Idempotent-Replayed')
+  if (isStored(code) || OF_A_RECORD.includes(code)) names.push('Idempotency-Expires', 'Preference-Applied')
+  if (LIMITS.includes(code)) names.push('Preference-Applied')
   return names
 }

@@ -14,7 +14,12 @@ const DESCRIPTION = `Orders and refunds that happen once, however often they are
 
 Send every POST with an \`Idempotency-Key\`. The first request with a key does the work and its answer is stored; the
 same request with the same key gets that answer again, byte for byte. Errors are \`application/problem+json\` (RFC 9457)
-and say in \`retry\` what to do next: keep the key, or make a new one.`
+and say in \`retry\` what to do next.
+
+No answer, or one with \`Retry-After\`: send the same request with the same key, not before that time and with a random
+delay that grows. Any other error is final for this request as it is; no program makes a new key because of one. A key
+is answered from its record until \`Idempotency-Expires\`, and then with 410 until it is forgotten. The guide at
+\`/docs\` of the service has all of this with examples.`
 
 /** What zod adds for its own sake, and what would promise a client too much. */
 const tidy: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {

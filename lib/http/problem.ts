@@ -26,14 +26,16 @@ export const PROBLEMS = {
     title: 'Idempotency-Key is missing',
     detail: 'This request needs an Idempotency-Key header of 16 to 255 characters.',
     retry: 'new',
-    advice: 'Make one key for each thing that you want done once, store it, and send it with every try.',
+    advice:
+      'Make one key for each thing that you want done once, store it, and send it with every try. Nothing was stored.',
   },
   idempotency_key_invalid: {
     status: 400,
     title: 'Idempotency-Key is not valid',
     detail: 'The Idempotency-Key header could not be read.',
     retry: 'new',
-    advice: 'Send a quoted structured-field String or a bare token of 16 to 255 characters, best a random UUID.',
+    advice:
+      'Send a quoted structured-field String or a bare token of 16 to 255 characters, best a random UUID. Nothing was stored.',
   },
   malformed_json: {
     status: 400,
@@ -75,14 +77,16 @@ export const PROBLEMS = {
     title: 'The request is too old',
     detail: 'This service refuses requests whose Date header is missing or too far in the past.',
     retry: 'same',
-    advice: 'Send a current Date header. An old request is refused because its key may be forgotten already.',
+    advice:
+      'Send as Date when the key was made. If that is too long ago, look the key up first. Where it is known, a current Date gets its answer; where it is not, it may have been forgotten, and the request would be carried out again.',
   },
   unauthenticated: {
     status: 401,
     title: 'Not authenticated',
     detail: 'Send a valid API key as Authorization: Bearer.',
     retry: 'same',
-    advice: 'Check the API key: it may be missing, mistyped or revoked. The idempotency key was not looked at.',
+    advice:
+      'Check the API key: it may be missing, mistyped or revoked. Then send the same request with the same key: the idempotency key was not looked at.',
   },
   forbidden: {
     status: 403,
@@ -103,7 +107,8 @@ export const PROBLEMS = {
     title: 'No such key',
     detail: 'There is no record of this key for this endpoint.',
     retry: 'none',
-    advice: 'No request with this key has been accepted, or it was deleted long after it expired.',
+    advice:
+      'No request with this key was accepted at this endpoint, or it was deleted long after it expired. If your first try got no answer and is recent, send it again with the same key.',
   },
   refund_not_found: {
     status: 404,
@@ -118,7 +123,7 @@ export const PROBLEMS = {
     detail: 'This key was first sent with a request that differs from this one.',
     retry: 'new',
     advice:
-      'One key stands for one request. If this is a new request, make a new key; if it is a retry, send what you sent first.',
+      'This is a bug in the program that sends it, so have a person look and let no program go on with a new key: if a retry was meant, a new key does the work a second time. For a retry, send exactly what was sent first; for something new, make its key where the new thing begins. Usual causes: a body that is built anew for each try, a key that belongs to a session or a customer instead of one purchase.',
   },
   idempotency_key_in_progress: {
     status: 409,
@@ -139,49 +144,54 @@ export const PROBLEMS = {
     title: 'The key has expired',
     detail: 'The answer to this key is not kept any more. Look at the resource before you decide anything.',
     retry: 'none',
-    advice: 'Read resource to see what the first request did. A new key would do it again.',
+    advice:
+      'Read resource to see what the first request did, and response.status to see how it was answered: null means that nothing was charged. Only then decide whether to send something new, with a new key. A new key sent blindly would do it again.',
   },
   payment_declined: {
     status: 402,
     title: 'The payment was declined',
     detail: 'The provider declined the payment. Nothing was charged.',
     retry: 'new',
-    advice: 'This answer is final for this key. Try another payment method with a new key.',
+    advice:
+      'This answer is final for this key, and every retry gets it. Tell the customer; another payment method is a new request with a new key.',
   },
   order_not_found: {
     status: 404,
     title: 'No such order',
     detail: 'There is no such order.',
     retry: 'new',
-    advice: 'Check the order id.',
+    advice:
+      'Check the order id. To a refund this answer is final for its key: with another id it is another request, with a new key.',
   },
   order_not_refundable: {
     status: 409,
     title: 'The order can’t be refunded',
     detail: 'Only an order that was paid can be refunded.',
     retry: 'new',
-    advice: 'Look at the order’s status. This answer is final for this key.',
+    advice:
+      'Look at the order’s status. This answer is final for this key: if the order can be refunded later, send the refund with a new key then.',
   },
   refund_exceeds_order: {
     status: 409,
     title: 'The refund is more than what is left',
     detail: 'What is left of the order, less what other refunds hold, is not enough.',
     retry: 'new',
-    advice: 'Look at the order’s amountCents and refundedCents. This answer is final for this key.',
+    advice:
+      'Look at the order’s amountCents and refundedCents; refunds whose outcome is not known yet hold their amount too. This answer is final for this key: a smaller refund needs a new one.',
   },
   request_expired: {
     status: 408,
     title: 'The request was abandoned',
     detail: 'The request was accepted, but nobody could run it in time. Nothing was charged, and nothing will be.',
     retry: 'new',
-    advice: 'Send it again with a new key, if it is still wanted.',
+    advice: 'It is final for this key, and the order is abandoned. Send it with a new key, if it is still wanted.',
   },
   payment_provider_unavailable: {
     status: 503,
     title: 'The payment provider could not be reached',
     detail: 'It is proven that nothing was charged. The same key may be tried again.',
     retry: 'later',
-    advice: 'Send the same request with the same key again after Retry-After.',
+    advice: 'Send the same request with the same key again after Retry-After. It runs again then.',
   },
   payment_outcome_unknown: {
     status: 504,
@@ -195,21 +205,24 @@ export const PROBLEMS = {
     title: 'The store is not available',
     detail: 'No work was done and the provider was not called.',
     retry: 'later',
-    advice: 'Send the same request with the same key again after Retry-After.',
+    advice:
+      'Send the same request with the same key again after Retry-After. An earlier try with this key may have been carried out; the same key finds that too.',
   },
   rate_limited: {
     status: 429,
     title: 'Too many requests',
     detail: 'Your limit of requests a minute is used up.',
     retry: 'later',
-    advice: 'Slow down and try again after Retry-After, with the same key.',
+    advice:
+      'Nothing was stored. Slow down all that is new, and send the same request with the same key again after Retry-After.',
   },
   active_key_limit: {
     status: 429,
     title: 'Too many live keys',
     detail: 'You have as many keys that are not expired as you may have.',
     retry: 'later',
-    advice: 'Wait for keys to expire, or ask for a higher limit or a shorter retention.',
+    advice:
+      'Nothing was stored. Wait for keys to expire, or ask for a higher limit or a shorter retention; then send the same request with the same key.',
   },
   ...OPERATOR_PROBLEMS,
   internal_error: {
@@ -217,7 +230,8 @@ export const PROBLEMS = {
     title: 'Something is wrong on our side',
     detail: 'This was not stored as an answer. The same key may be tried again.',
     retry: 'later',
-    advice: 'Send the same request with the same key again after Retry-After, and tell us the x-request-id.',
+    advice:
+      'Send the same request with the same key again after Retry-After, and tell us the x-request-id. It may have been carried out; the same key finds out.',
   },
 } as const satisfies Record<string, ProblemType>
 

@@ -8,17 +8,33 @@ const RUNNING_AFTER_SECONDS = 1
 
 export const ClientRecord = z
   .object({
-    key: z.string(),
-    endpoint: z.string().meta({ example: 'POST /api/orders' }),
-    state: z.enum(STATES),
-    createdAt: z.iso.datetime(),
-    completedAt: z.iso.datetime().nullable(),
-    expiresAt: z.iso.datetime(),
-    retryAfterSeconds: z.int().nullable().meta({ description: 'null where there is nothing to wait for' }),
-    response: z.object({ status: z.int() }).nullable(),
-    resource: z.object({ type: z.string(), id: z.string() }).nullable(),
+    key: z.string().meta({ description: 'The key, unquoted' }),
+    endpoint: z
+      .string()
+      .meta({ description: 'Where it was sent: method and route template', example: 'POST /api/orders' }),
+    state: z.enum(STATES).meta({ description: 'What the same request gets now follows from it' }),
+    createdAt: z.iso.datetime().meta({ description: 'When the first request came, in UTC' }),
+    completedAt: z.iso.datetime().nullable().meta({ description: 'When the answer was stored; null until then' }),
+    expiresAt: z.iso.datetime().meta({
+      description: 'From then on the key gets 410. An outcome that is not known does not expire, whatever this says',
+    }),
+    retryAfterSeconds: z
+      .int()
+      .nullable()
+      .meta({ description: 'When to come back; null where there is nothing to wait for' }),
+    response: z
+      .object({ status: z.int().meta({ description: 'Of the stored answer' }) })
+      .nullable()
+      .meta({ description: 'How it was answered; null until it is. Send the same request to get the answer itself' }),
+    resource: z
+      .object({
+        type: z.string().meta({ description: '`order` or `refund`' }),
+        id: z.string().meta({ description: 'Its id, to read it by' }),
+      })
+      .nullable()
+      .meta({ description: 'What the request made, or is making' }),
   })
-  .meta({ id: 'IdempotencyRecord' })
+  .meta({ id: 'IdempotencyRecord', description: 'What is known of a key' })
 
 export function toClientRecord(record: KeyRecord): z.infer<typeof ClientRecord> {
   return {

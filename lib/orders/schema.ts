@@ -18,28 +18,33 @@ const Currency = z
 
 const OrderItem = z
   .strictObject({
-    sku: text(1, 64).meta({ example: 'SKU-1' }),
-    quantity: z.int().min(1).max(1000).meta({ example: 2 }),
-    unitPriceCents: z.int().min(1).max(100_000_000).meta({ example: 1250 }),
+    sku: text(1, 64).meta({ description: 'Your name for what is sold', example: 'SKU-1' }),
+    quantity: z.int().min(1).max(1000).meta({ description: 'How many', example: 2 }),
+    unitPriceCents: z
+      .int()
+      .min(1)
+      .max(100_000_000)
+      .meta({ description: 'The price of one, in the currency’s smallest unit', example: 1250 }),
   })
-  .meta({ id: 'OrderItem' })
+  .meta({ id: 'OrderItem', description: 'A line of an order' })
 
 const totalCents = (items: { quantity: number; unitPriceCents: number }[]): number =>
   items.reduce((sum, item) => sum + item.quantity * item.unitPriceCents, 0)
 
 export const OrderRequest = z
   .strictObject({
-    customerId: text(1, 64).meta({ example: 'cus_1042' }),
+    customerId: text(1, 64).meta({ description: 'Your name for who buys. Not an address', example: 'cus_1042' }),
     currency: Currency,
     items: z
       .array(OrderItem)
       .min(1)
       .max(100)
-      .refine((items) => totalCents(items) <= MAX_TOTAL_CENTS, `the total must not exceed ${MAX_TOTAL_CENTS} cents`),
+      .refine((items) => totalCents(items) <= MAX_TOTAL_CENTS, `the total must not exceed ${MAX_TOTAL_CENTS} cents`)
+      .meta({ description: 'What is bought. Their order is part of the request' }),
     paymentMethod: text(1, 64).meta({ description: 'With the sandbox gateway, picks its behaviour', example: 'pm_ok' }),
-    note: text(0, 500).optional(),
+    note: text(0, 500).optional().meta({ description: 'Whatever you want to keep with the order' }),
   })
-  .meta({ id: 'OrderRequest' })
+  .meta({ id: 'OrderRequest', description: 'An order to be placed. Unknown members are refused' })
 export type OrderRequest = z.infer<typeof OrderRequest>
 
 export const amountOf = (order: OrderRequest): number => totalCents(order.items)
@@ -49,26 +54,36 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number]
 
 export const Order = z
   .object({
-    id: z.string().meta({ example: 'ord_01jcq2h8k3v9x4m6n7p8q9r0s1' }),
-    status: z.enum(ORDER_STATUSES),
-    customerId: z.string(),
-    currency: z.string(),
-    amountCents: z.int(),
-    refundedCents: z.int(),
-    items: z.array(OrderItem),
-    note: z.string().nullable(),
+    id: z.string().meta({ description: 'The order’s id', example: 'ord_01jcq2h8k3v9x4m6n7p8q9r0s1' }),
+    status: z.enum(ORDER_STATUSES).meta({
+      description:
+        '`pending_payment` while it is not known whether it was paid; `abandoned` where nobody could run it in time',
+    }),
+    customerId: z.string().meta({ description: 'As it was sent' }),
+    currency: z.string().meta({ description: 'ISO 4217 code, as it was sent' }),
+    amountCents: z.int().meta({ description: 'The total, in the currency’s smallest unit' }),
+    refundedCents: z.int().meta({ description: 'How much of it was given back' }),
+    items: z.array(OrderItem).meta({ description: 'As they were sent' }),
+    note: z.string().nullable().meta({ description: 'As it was sent; null for none' }),
     payment: z
-      .object({ id: z.string(), providerRef: z.string(), status: z.enum(['succeeded', 'failed']) })
+      .object({
+        id: z.string().meta({ description: 'The payment’s id here' }),
+        providerRef: z.string().meta({ description: 'Its reference at the payment provider' }),
+        status: z.enum(['succeeded', 'failed']).meta({ description: '`failed`: declined, nothing was charged' }),
+      })
       .nullable()
       .meta({ description: 'null until the provider’s answer is known' }),
-    createdAt: z.iso.datetime(),
+    createdAt: z.iso.datetime().meta({ description: 'When the order was taken, in UTC' }),
   })
-  .meta({ id: 'Order' })
+  .meta({ id: 'Order', description: 'An order. A read has it as it is now, a replay as it was answered first' })
 export type Order = z.infer<typeof Order>
 
 export const OrderList = z
-  .object({ items: z.array(Order), nextCursor: z.string().nullable() })
-  .meta({ id: 'OrderList' })
+  .object({
+    items: z.array(Order).meta({ description: 'Newest first' }),
+    nextCursor: z.string().nullable().meta({ description: 'For the next page, as `cursor`; null on the last one' }),
+  })
+  .meta({ id: 'OrderList', description: 'A page of orders' })
 
 export const RefundRequest = z
   .strictObject({
@@ -78,20 +93,26 @@ export const RefundRequest = z
       .max(MAX_TOTAL_CENTS)
       .optional()
       .meta({ description: 'What is left of the order, where it is not given', example: 500 }),
-    reason: text(0, 500).optional(),
+    reason: text(0, 500)
+      .optional()
+      .meta({ description: 'Why. With the sandbox gateway `sandbox:…` picks its behaviour' }),
   })
-  .meta({ id: 'RefundRequest' })
+  .meta({ id: 'RefundRequest', description: 'A refund to be made. Unknown members are refused' })
 export type RefundRequest = z.infer<typeof RefundRequest>
 
 export const Refund = z
   .object({
-    id: z.string(),
-    orderId: z.string(),
-    amountCents: z.int(),
-    status: z.enum(['pending', 'succeeded', 'declined', 'released', 'abandoned']),
-    providerRef: z.string().nullable(),
-    reason: z.string().nullable(),
-    createdAt: z.iso.datetime(),
+    id: z.string().meta({ description: 'The refund’s id' }),
+    orderId: z.string().meta({ description: 'The order that it gives back from' }),
+    amountCents: z.int().meta({ description: 'How much, in the currency’s smallest unit' }),
+    status: z.enum(['pending', 'succeeded', 'declined', 'released', 'abandoned']).meta({
+      description:
+        '`pending` while it is not known; `released`: proven not executed, and the same key may be tried again; ' +
+        '`abandoned`: nobody could run it in time',
+    }),
+    providerRef: z.string().nullable().meta({ description: 'Its reference at the payment provider, once known' }),
+    reason: z.string().nullable().meta({ description: 'As it was sent; null for none' }),
+    createdAt: z.iso.datetime().meta({ description: 'When the refund was taken, in UTC' }),
   })
-  .meta({ id: 'Refund' })
+  .meta({ id: 'Refund', description: 'A refund of an order, or of a part of it' })
 export type Refund = z.infer<typeof Refund>

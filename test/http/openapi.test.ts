@@ -39,6 +39,45 @@ const operations = Object.entries(openApi.paths ?? {}).flatMap(([path, item]) =>
   }),
 )
 
+/** By a tenant's API key. */
+const clientOperations = operations.filter(({ operation }) => operation.security === undefined)
+
+const CLIENT_SCHEMAS = [
+  'OrderRequest',
+  'OrderItem',
+  'RefundRequest',
+  'Order',
+  'OrderList',
+  'Refund',
+  'IdempotencyRecord',
+  'Problem',
+]
+
+type Node = {
+  $ref?: string
+  name?: string
+  description?: string
+  properties?: Record<string, Node>
+  items?: Node
+  anyOf?: Node[]
+}
+
+const followed = (node: Node): Node =>
+  node.$ref
+    ? (node.$ref
+        .slice(2)
+        .split('/')
+        .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], openApi) as Node)
+    : node
+
+/** The members below that have no words, by their path; components of their own are looked at by themselves. */
+function undescribedIn(schema: Node, path: string): string[] {
+  const own = schema.description ? [] : [path]
+  const shapes = [schema, ...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])]
+  const members = shapes.flatMap((shape) => Object.entries(shape.properties ?? {}))
+  return [...own, ...members.flatMap(([name, member]) => (member.$ref ? [] : undescribedIn(member, `${path}.${name}`)))]
+}
+
 /** Every code with its status, as the named examples of the responses have them. */
 const documented = operations.flatMap(({ operation }) =>
   Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>
@@ -106,6 +145,38 @@ describe('the OpenAPI document', () => {
         )
         if (later) expect(response.headers, `${name} ${status}`).toHaveProperty('Retry-After')
       }
+  })
+
+  it('describes every call of a client, each of its parameters, bodies and answers', () => {
+    for (const { name, operation } of clientOperations) {
+      expect(operation.summary, name).toMatch(/\S/)
+      expect(operation.description, name).toMatch(/\S/)
+      for (const parameter of operation.parameters ?? [])
+        expect(followed(parameter).description, `${name} ${followed(parameter).name}`).toMatch(/\S/)
+      for (const [status, response] of Object.entries(operation.responses ?? {})) {
+        expect(response.description, `${name} ${status}`).toMatch(/\S/)
+        for (const [header, value] of Object.entries(response.headers ?? {}))
+          expect(followed(value as object).description, `${name} ${status} ${header}`).toMatch(/\S/)
+      }
+    }
+  })
+
+  it('describes every member of what a client sends and gets', () => {
+    const undescribed = CLIENT_SCHEMAS.flatMap((name) =>
+      undescribedIn(followed({ $ref: `#/components/schemas/${name}` }), name),
+    )
+    expect(undescribed).toEqual([])
+  })
+
+  it('would tell of a member without a description', () => {
+    expect(undescribedIn({ properties: { a: {} } }, 'Made')).toEqual(['Made', 'Made.a'])
+  })
+
+  it('tells with every code what to do next', () => {
+    for (const { operation } of clientOperations)
+      for (const response of Object.values(operation.responses ?? {}))
+        for (const code of Object.keys(response.content?.['application/problem+json']?.examples ?? {}))
+          expect(response.description).toContain(PROBLEMS[code as ProblemCode].advice)
   })
 
   it('is what GET /api/openapi.json answers', async () => {

@@ -1,0 +1,61 @@
+import { config } from '../../../lib/config'
+import { duration } from '../../_ui/words'
+import { Chapter, Rows } from '../_parts/chapter'
+
+export function Stored() {
+  const { reapIntervalMs, answerMemoryBytes } = config()
+  const erased =
+    reapIntervalMs > 0
+      ? `Until the key expires; erased by the reaper’s next run, every ${duration(reapIntervalMs / 1000)}.`
+      : 'Until the key expires and the reaper is run, which this service leaves to its operators.'
+  return (
+    <Chapter id="stored" title="What is stored, and for how long">
+      <Rows
+        head={['What', 'How long', 'For what']}
+        rows={[
+          {
+            name: 'Your request: path parameters and body, with payment method and note',
+            cells: [erased, 'To say where another request differs, to find out what became of it, to run it later.'],
+          },
+          { name: 'The answer: status, body, Location, Content-Type', cells: [erased, 'To replay it.'] },
+          {
+            name: 'Key, endpoint, fingerprint, states with their times, request ids, the answer’s status, what was made',
+            cells: ['Until the tombstone is deleted.', 'To tell a retry from a new request.'],
+          },
+          {
+            name: 'Orders, refunds and the ledger: customer id, items, note, payment method, reason, amounts, references',
+            cells: ['They stay. No call deletes them.', 'They are the books; a key’s end does not change them.'],
+          },
+          {
+            name: 'What the provider said when the outcome was not clear: verdict, reference, amount',
+            cells: ['It stays.', 'Evidence of why a key was settled as it was.'],
+          },
+          {
+            name: 'A reused key: key, endpoint and the JSON paths that differ, never their values',
+            cells: ['90 days.', 'To find the program that does it.'],
+          },
+          { name: 'Your API key', cells: ['Only its SHA-256 hash.', 'To know you.'] },
+          ...(answerMemoryBytes > 0
+            ? [
+                {
+                  name: 'In the memory of a node: finished answers, with the request as it was sent',
+                  cells: [
+                    'Until there is no room for it, or the node ends. Past its expiry it is not used.',
+                    'To replay without asking the database.',
+                  ],
+                },
+              ]
+            : []),
+        ]}
+      />
+      <p>
+        Erased means set to nothing in the database; its backups are its operators’ own. An operator can end a key
+        before its time, which erases request and answer at once and on every node within a second: ask for it where
+        somebody’s data has to go. In the console the payment method and what a customer wrote are masked, and unmasking
+        is an act with a reason that is logged. The service’s logs have request ids and, where something went wrong,
+        what; API keys, payment methods and other secrets are masked in them. Put no personal data into keys and request
+        ids.
+      </p>
+    </Chapter>
+  )
+}

@@ -1,0 +1,54 @@
+// A chapter of the guide, and what its sentences are made of.
+import Link from 'next/link'
+import type { ReactNode } from 'react'
+import type { ProblemCode } from '../../../lib/http/problem'
+import styles from '../docs.module.css'
+import table from './table.module.css'
+
+export const Chapter = ({ id, title, children }: { id: string; title: string; children: ReactNode }) => (
+  <section id={id} className={styles.section} aria-labelledby={`${id}-title`}>
+    <h2 id={`${id}-title`}>{title}</h2>
+    {children}
+  </section>
+)
+
+export const ProblemLink = ({ code }: { code: ProblemCode }) => (
+  <Link href={`/docs/problems/${code}`} prefetch={false}>
+    <code>{code}</code>
+  </Link>
+)
+
+interface Row {
+  /** What the row is about, and what it is known by. */
+  name: string
+  shown?: ReactNode
+  cells: readonly ReactNode[]
+}
+
+/** The first column names the row; the second says what matters, and what follows is said more quietly. */
+export const Rows = ({ head, rows }: { head: readonly string[]; rows: readonly Row[] }) => (
+  <table className={table.table}>
+    <thead>
+      <tr>
+        {head.map((title) => (
+          <th key={title} scope="col">
+            {title}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map(({ name, shown = name, cells }) => (
+        <tr key={name}>
+          <th scope="row">{shown}</th>
+          {cells.map((cell, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a row's cells never move
+            <td key={i} className={i > 0 ? table.quiet : undefined}>
+              {cell}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)

@@ -1,0 +1,308 @@
+// What /docs shows is what runs: its shell lines in one shell, its TypeScript as the file that is shown, both against a
+// real node.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type Answer,
+  type Client,
+  type ClientOptions,
+  createClient,
+  NotKnownYet,
+  Refused,
+} from '../../app/docs/_examples/onceover-client'
+import { type Purchase, payFor } from '../../app/docs/_examples/pay-for-purchase'
+import { EXAMPLES, exampleText } from '../../app/docs/_examples/text'
+import {
+  API_KEY,
+  countCharges,
+  freshKey,
+  type OrderView,
+  orderBody,
+  type RefundView,
+  send,
+  until,
+} from '../support/client'
+import { type Line, openLine } from '../support/line'
+import { openSite, type Site } from '../support/site'
+import { addTenant, runSql } from '../support/tenant'
+
+let site: Site
+/** Between the clients and the node. */
+let line: Line
+beforeAll(async () => {
+  site = await openSite({ RECONCILE_INTERVAL_SECONDS: '0.2' })
+  line = await openLine(site.url)
+})
+afterAll(async () => {
+  await line?.close()
+  await site?.close()
+})
+
+const ENTITIES: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'", '&amp;': '&' }
+
+/** The examples as a reader of the page copies them, by the names that they stand under. */
+async function shown(): Promise<Map<string, string>> {
+  const page = (await send(`${site.url}/docs`)).bytes.toString()
+  const figures = page.matchAll(/<figcaption[^>]*>([^<]*)<\/figcaption><pre[^>]*><code[^>]*>([^<]*)<\/code>/g)
+  const unescaped = (text: string) => text.replace(/&(lt|gt|quot|#x27|amp);/g, (entity) => ENTITIES[entity]!)
+  return new Map([...figures].map(([, name, text]) => [name!, unescaped(text!)]))
+}
+
+test('the page shows every example, letter by letter', async () => {
+  const onPage = await shown()
+  for (const name of EXAMPLES) expect(onPage.get(name), name).toBe(exampleText(name))
+})
+
+describe('the shell lines, pasted one after the other', () => {
+  let output: Record<string, string>
+  beforeAll(async () => {
+    const onPage = await shown()
+    const names = EXAMPLES.filter((name) => name.endsWith('.sh'))
+    const script = names.map((name) => `echo '=== ${name}'\n${onPage.get(name)}`)
+    const folder = mkdtempSync(path.join(tmpdir(), 'onceover-docs-'))
+    try {
+      const shell = spawn('bash', ['-c', ['set -euo pipefail', ...script].join('\n')], {
+        cwd: folder,
+        env: { PATH: process.env.PATH, NODE_ENV: 'production', ONCEOVER_URL: site.url, ONCEOVER_API_KEY: API_KEY },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      let all = ''
+      for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk) => (all += chunk))
+      const [code] = await once(shell, 'close')
+      expect({ code, said: code === 0 ? '' : all }).toEqual({ code: 0, said: '' })
+      output = Object.fromEntries(all.split(/^=== /m).map((part) => part.split(/\n([\s\S]*)/) as [string, string]))
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  const statusesOf = (name: string) => [...output[name]!.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status)
+
+  test('an order, its replay, and a reused key', () => {
+    expect(statusesOf('first-order.sh')).toEqual(['201', '201', '422'])
+    expect(output['first-order.sh']!.match(/^idempotent-replayed: true/gim)).toHaveLength(1)
+    expect(output['first-order.sh']).toContain('"code":"idempotency_key_reused"')
+  })
+
+  test('a loop that goes on until the answer is final', () => {
+    expect(output['until-final.sh']!.trim()).toBe('201')
+  })
+
+  test('reads, a look-up and a refund', () => {
+    const text = output['refund.sh']!
+    expect(text).toContain('"status":"paid"')
+    expect(text).toContain('"nextCursor"')
+    expect(text).toContain('"state":"completed"')
+    expect(statusesOf('refund.sh')).toEqual(['201'])
+    expect(text).toContain('"amountCents":500')
+  })
+
+  test('an order that is accepted first and answered later', () => {
+    expect(statusesOf('later.sh')).toEqual(['202', '201'])
+  })
+})
+
+/** The client of the page. It waits a fiftieth of a second where it would wait longer; what it would have is kept. */
+function pageClient(options: Partial<ClientOptions> = {}) {
+  const pauses: number[] = []
+  const client = createClient({
+    url: line.url,
+    apiKey: API_KEY,
+    waitSeconds: 0,
+    firstDelayMs: 50,
+    pause: (ms) => {
+      pauses.push(ms)
+      return new Promise((resolve) => setTimeout(resolve, Math.min(ms, 20)))
+    },
+    ...options,
+  })
+  return { client, pauses }
+}
+
+const place = (client: Client, body: object, key = freshKey()): Promise<Answer<OrderView>> =>
+  client.post<OrderView>('/api/orders', key, body)
+
+describe('the TypeScript client', () => {
+  test('503: proven not charged, so the same key runs again', async () => {
+    const { client, pauses } = pageClient()
+    const body = orderBody({ paymentMethod: 'pm_refused_once' })
+    expect(await place(client, body)).toMatchObject({ status: 201, replayed: false, tries: 2 })
+    expect(pauses[0]).toBeGreaterThanOrEqual(2000)
+    expect(await countCharges(site.url, body.customerId)).toBe(1)
+  })
+
+  test('504, then 409 until the outcome is found: the answer of the one charge', async () => {
+    const { client } = pageClient()
+    const body = orderBody({ paymentMethod: 'pm_error_once' })
+    const answer = await place(client, body)
+    expect(answer).toMatchObject({ status: 201, replayed: true, body: { status: 'paid' } })
+    expect(answer.tries).toBeGreaterThan(1)
+    expect(await countCharges(site.url, body.customerId)).toBe(1)
+  })
+
+  test('its own time-out: the same key gets the answer of the try that it left', async () => {
+    const { client, pauses } = pageClient({ timeoutMs: 300 })
+    const body = orderBody({ paymentMethod: 'pm_slow_800' })
+    expect(await place(client, body)).toMatchObject({ status: 201, replayed: true })
+    // Nobody named a time.
+    expect(pauses[0]).toBeLessThan(1000)
+    expect(await countCharges(site.url, body.customerId)).toBe(1)
+  })
+
+  /** An order that the provider takes its time for, sent by another program with the same key. */
+  async function underWay() {
+    const [key, body] = [freshKey(), orderBody({ paymentMethod: 'pm_slow_800' })]
+    const first = site.client.order(key, body)
+    await until(
+      () => site.client.record(key),
+      (record) => record.status === 200,
+    )
+    return { key, body, first }
+  }
+
+  test('409: waits for as long as it is told, and gets the first answer', async () => {
+    const { key, body, first } = await underWay()
+    const { client, pauses } = pageClient()
+    const answer = await place(client, body, key)
+    expect(answer).toMatchObject({ status: 201, replayed: true, body: (await first).json() })
+    expect(answer.tries).toBeGreaterThan(1)
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(1000)
+    expect(await countCharges(site.url, body.customerId)).toBe(1)
+  })
+
+  test('with Prefer: wait there is no 409, and one try is enough', async () => {
+    const { key, body, first } = await underWay()
+    expect(await place(pageClient({ waitSeconds: 10 }).client, body, key)).toMatchObject({ replayed: true, tries: 1 })
+    expect((await first).status).toBe(201)
+  })
+
+  test('an answer that is lost on its way', async () => {
+    const { client } = pageClient({ timeoutMs: 500 })
+    const body = orderBody()
+    const key = freshKey()
+    line.swallow('down')
+    const answered = place(client, body, key)
+    await until(
+      () => site.client.record(key),
+      (record) => record.status === 200 && record.json<{ state: string }>().state === 'completed',
+    )
+    await line.heal()
+    expect(await answered).toMatchObject({ status: 201, replayed: true })
+    expect(await countCharges(site.url, body.customerId)).toBe(1)
+  })
+
+  test('429: slows down and comes back with the same key', async () => {
+    const tenant = await addTenant(site.databaseUrl, { newKeysPerMinute: 1 })
+    const { client, pauses } = pageClient({
+      apiKey: tenant.apiKey,
+      giveUpAfterMs: 100_000,
+      // The minute is over: what was used in it is forgotten.
+      pause: async (ms) => {
+        pauses.push(ms)
+        await runSql(site.databaseUrl, 'DELETE FROM tenant_usage WHERE tenant_id = $1', [tenant.id])
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      },
+    })
+    expect((await place(client, orderBody())).status).toBe(201)
+    const body = orderBody()
+    const answer = await place(client, body)
+    expect(answer).toMatchObject({ status: 201, replayed: false })
+    expect(answer.tries).toBeGreaterThan(1)
+    // It heard of most of a minute.
+    expect(pauses[0]).toBeGreaterThan(30_000)
+    expect(await countCharges(site.url, body.customerId)).toBe(1)
+  })
+
+  test('422 is a bug and not a retry: one try, no new key, nothing charged', async () => {
+    const { client, pauses } = pageClient()
+    const key = freshKey()
+    await place(client, orderBody(), key)
+    const other = orderBody()
+    const error = await place(client, other, key).catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(Refused)
+    expect(error).toMatchObject({ status: 422, problem: { code: 'idempotency_key_reused' } })
+    expect(pauses).toEqual([])
+    expect(await countCharges(site.url, other.customerId)).toBe(0)
+  })
+
+  test('respond-async: comes back until the worker is done', async () => {
+    const { client } = pageClient()
+    const body = orderBody({ paymentMethod: 'pm_slow_300' })
+    const answer = await client.post<OrderView>('/api/orders', freshKey(), body, { respondAsync: true })
+    expect(answer).toMatchObject({ status: 201, body: { status: 'paid' } })
+    expect(await countCharges(site.url, body.customerId)).toBe(1)
+  })
+
+  test('a refund has a key of its own', async () => {
+    const { client } = pageClient()
+    const { body: order } = await place(client, orderBody())
+    const answer = await client.post<RefundView>(`/api/orders/${order.id}/refunds`, freshKey(), { amountCents: 500 })
+    expect(answer).toMatchObject({ status: 201, body: { orderId: order.id, amountCents: 500 } })
+    expect((await client.get<OrderView>(`/api/orders/${order.id}`)).body.refundedCents).toBe(500)
+  })
+
+  test('an outcome that stays unknown ends as “not known yet”, never as a failure', async () => {
+    const { client } = pageClient({ giveUpAfterMs: 2500 })
+    const error = await place(client, orderBody({ paymentMethod: 'pm_unreachable' })).catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(NotKnownYet)
+  })
+})
+
+describe('the purchase of the page', () => {
+  const open = (paymentMethod: string): Purchase & { order: ReturnType<typeof orderBody> } => ({
+    key: freshKey(),
+    order: orderBody({ paymentMethod }),
+    state: 'open',
+  })
+
+  test('is paid once, however often it is taken up', async () => {
+    const purchase = open('pm_ok')
+    const paid = await payFor(pageClient().client, purchase)
+    expect(paid).toMatchObject({ state: 'paid', orderId: expect.stringMatching(/^ord_/) })
+    expect(await payFor(pageClient().client, purchase)).toEqual(paid)
+    expect(await countCharges(site.url, purchase.order.customerId)).toBe(1)
+  })
+
+  test('stays open with its key while nobody can say, and is settled when it is taken up again', async () => {
+    const purchase = open('pm_error_once')
+    const still = await payFor(pageClient({ giveUpAfterMs: 0 }).client, purchase)
+    expect(still).toMatchObject({ state: 'open', key: purchase.key, nextTryAt: expect.any(Date) })
+    expect(await payFor(pageClient().client, still)).toMatchObject({ state: 'paid' })
+    expect(await countCharges(site.url, purchase.order.customerId)).toBe(1)
+  })
+
+  test('is not paid when it is declined', async () => {
+    const purchase = open('pm_declined')
+    expect(await payFor(pageClient().client, purchase)).toMatchObject({ state: 'not_paid' })
+  })
+
+  test('is looked at, not paid again, when it is taken up too late', async () => {
+    const { apiKey } = await addTenant(site.databaseUrl, { retentionHours: 0.3 / 3600 })
+    const { client } = pageClient({ apiKey })
+    const [wanted, refused] = [open('pm_ok'), open('pm_declined')]
+    const { orderId } = await payFor(client, wanted)
+    await payFor(client, refused)
+    const expired = (purchase: Purchase) =>
+      until(
+        () =>
+          send(`${site.url}/api/idempotency-keys/${purchase.key}`, { headers: { authorization: `Bearer ${apiKey}` } }),
+        (answer) => answer.status === 410,
+      )
+    await Promise.all([expired(wanted), expired(refused)])
+    expect(await payFor(client, wanted)).toMatchObject({ state: 'paid', orderId })
+    expect(await payFor(client, refused)).toMatchObject({ state: 'not_paid' })
+    expect(await countCharges(site.url, wanted.order.customerId)).toBe(1)
+  })
+
+  test('with a key that belongs to another order it is nothing for a program to decide', async () => {
+    const first = open('pm_ok')
+    await payFor(pageClient().client, first)
+    const second = { ...open('pm_ok'), key: first.key }
+    await expect(payFor(pageClient().client, second)).rejects.toMatchObject({ status: 422 })
+    expect(await countCharges(site.url, second.order.customerId)).toBe(0)
+  })
+})

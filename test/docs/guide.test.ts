@@ -1,0 +1,56 @@
+// What the guide says in tables is what the code does.
+import { describe, expect, it } from 'vitest'
+import { EXAMPLES, exampleText } from '../../app/docs/_examples/text'
+import { PAIRS } from '../../app/docs/_guide/same-request-pairs'
+import { CLIENT_CODES, nextStep } from '../../app/docs/_reference/next-step'
+import { PROBLEM_CODES } from '../../lib/http/openapi-problem'
+import { PROBLEMS } from '../../lib/http/problem'
+import { fingerprint } from '../../lib/idempotency/fingerprint'
+import { RefundRequest } from '../../lib/orders/schema'
+
+const refundFingerprint = (body: string): string =>
+  fingerprint({
+    method: 'POST',
+    endpoint: 'POST /api/orders/{id}/refunds',
+    params: { id: 'ord_1' },
+    body: RefundRequest.parse(JSON.parse(body)),
+  })
+
+describe('what counts as the same request', () => {
+  it.each(PAIRS)('$name: $same', ({ one, other, same }) => {
+    expect(one).not.toBe(other)
+    expect(refundFingerprint(one) === refundFingerprint(other)).toBe(same)
+  })
+})
+
+describe('what to do after a problem', () => {
+  it.each([...CLIENT_CODES])('%s says whether anything was charged', (code) => {
+    expect(nextStep(code).charged).toEqual(expect.any(String))
+  })
+
+  it('tells a program to go on by itself exactly where a time is named', () => {
+    for (const code of PROBLEM_CODES)
+      expect(nextStep(code).again === 'Yes, by itself.', code).toBe(PROBLEMS[code].retry === 'later')
+  })
+
+  it('never offers a new key where the work may have been done', () => {
+    for (const code of PROBLEM_CODES)
+      if (PROBLEMS[code].retry === 'later' || PROBLEMS[code].retry === 'same')
+        expect(nextStep(code).key, code).toMatch(/^The same\b/)
+  })
+
+  it('calls a reused key a bug and not a retry', () => {
+    expect(nextStep('idempotency_key_reused').again).toMatch(/^No\. It is a bug/)
+    expect(PROBLEMS.idempotency_key_reused.advice).toContain('no program go on with a new key')
+  })
+})
+
+describe('the examples', () => {
+  it.each(EXAMPLES)('%s fits into its frame', (name) => {
+    for (const line of exampleText(name).split('\n')) expect(line.length, line).toBeLessThanOrEqual(97)
+  })
+
+  it('hold no secret and no address of anybody', () => {
+    for (const name of EXAMPLES) expect(exampleText(name)).not.toMatch(/oo_(live|demo)_\w|https?:\/\//)
+  })
+})
