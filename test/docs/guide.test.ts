@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { EXAMPLES, exampleText } from '../../app/docs/_examples/text'
 import { PAIRS } from '../../app/docs/_guide/same-request-pairs'
+import { span } from '../../app/docs/_parts/spans'
 import { CLIENT_CODES, nextStep } from '../../app/docs/_reference/next-step'
 import { PROBLEM_CODES } from '../../lib/http/openapi-problem'
 import { PROBLEMS } from '../../lib/http/problem'
@@ -20,6 +21,19 @@ describe('what counts as the same request', () => {
   it.each(PAIRS)('$name: $same', ({ one, other, same }) => {
     expect(one).not.toBe(other)
     expect(refundFingerprint(one) === refundFingerprint(other)).toBe(same)
+  })
+})
+
+describe('settings in words', () => {
+  it.each([
+    [604_800, '7 days'],
+    [86_400, '24 hours'],
+    [3600, '1 hour'],
+    [5400, '90 minutes'],
+    [10, '10 seconds'],
+    [0.5, '0.5 seconds'],
+  ])('%d s is %s', (seconds, words) => {
+    expect(span(seconds)).toBe(words)
   })
 })
 

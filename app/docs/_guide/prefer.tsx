@@ -33,6 +33,7 @@ export const Prefer = () => (
       for 30.
     </p>
     <Rows
+      keepNames
       head={['Prefer', 'What it does', 'When to use it']}
       rows={PREFERENCES.map(({ name, cells }) => ({ name, shown: <code>{name}</code>, cells }))}
     />

@@ -1,6 +1,6 @@
 import { config } from '../../../lib/config'
-import { count } from '../../_ui/words'
 import { Chapter, ProblemLink, Rows } from '../_parts/chapter'
+import { span } from '../_parts/spans'
 import styles from '../docs.module.css'
 
 export function Retention() {
@@ -12,6 +12,7 @@ export function Retention() {
         may have a retention of its own, and <code>Idempotency-Expires</code> always tells the one that counts.
       </p>
       <Rows
+        keepNames
         head={['From', 'What the same request gets', 'How long']}
         rows={[
           {
@@ -25,7 +26,7 @@ export function Retention() {
             name: 'The final answer',
             cells: [
               'The first answer, byte for byte.',
-              `${hours(keyTtlHours)} from the answer on. Where it is proven that nothing was charged, as long from then on for another try.`,
+              `${span(keyTtlHours * 3600)} from the answer on. Where it is proven that nothing was charged, as long from then on for another try.`,
             ],
           },
           {
@@ -35,7 +36,7 @@ export function Retention() {
                 <ProblemLink code="idempotency_key_expired" />: a tombstone, which still knows what the request made (
                 <code>resource</code>) and how it was answered (<code>response.status</code>).
               </>,
-              `${hours(tombstoneHours)} at least.`,
+              `${span(tombstoneHours * 3600)} at least.`,
             ],
           },
           {
@@ -61,18 +62,11 @@ export function Retention() {
         ) : (
           <>
             This service refuses requests whose <code>Date</code> is missing or older than{' '}
-            {count(maxRequestAgeMs / 1000)} seconds, with <ProblemLink code="request_too_old" />. Send as{' '}
-            <code>Date</code> when the key was made, not when the try is: then what is too old to be known is not
-            carried out a second time.
+            {span(maxRequestAgeMs / 1000)}, with <ProblemLink code="request_too_old" />. Send as <code>Date</code> when
+            the key was made, not when the try is: then what is too old to be known is not carried out a second time.
           </>
         )}
       </p>
     </Chapter>
   )
-}
-
-/** As people say it: 24 hours, 7 days. */
-function hours(n: number): string {
-  if (n >= 48 && n % 24 === 0) return `${count(n / 24)} days`
-  return n === 1 ? 'An hour' : `${new Intl.NumberFormat('en', { maximumFractionDigits: 2 }).format(n)} hours`
 }

@@ -52,6 +52,7 @@ export const SandboxMethods = () => (
       their <code>pm_</code>. “Once” counts for one key. With another gateway they are payment methods like any other.
     </p>
     <Rows
+      keepNames
       head={['paymentMethod', 'What happens', 'What the same request gets, try by try']}
       rows={METHODS.map(({ name, does, gets }) => ({ name, shown: <code>{name}</code>, cells: [does, gets] }))}
     />

@@ -1,12 +1,12 @@
 import { config } from '../../../lib/config'
-import { duration } from '../../_ui/words'
 import { Chapter, Rows } from '../_parts/chapter'
+import { span } from '../_parts/spans'
 
 export function Stored() {
   const { reapIntervalMs, answerMemoryBytes } = config()
   const erased =
     reapIntervalMs > 0
-      ? `Until the key expires; erased by the reaper’s next run, every ${duration(reapIntervalMs / 1000)}.`
+      ? `Until the key expires; erased by the reaper’s next run, one every ${span(reapIntervalMs / 1000)}.`
       : 'Until the key expires and the reaper is run, which this service leaves to its operators.'
   return (
     <Chapter id="stored" title="What is stored, and for how long">
@@ -49,12 +49,11 @@ export function Stored() {
         ]}
       />
       <p>
-        Erased means set to nothing in the database; its backups are its operators’ own. An operator can end a key
-        before its time, which erases request and answer at once and on every node within a second: ask for it where
-        somebody’s data has to go. In the console the payment method and what a customer wrote are masked, and unmasking
-        is an act with a reason that is logged. The service’s logs have request ids and, where something went wrong,
-        what; API keys, payment methods and other secrets are masked in them. Put no personal data into keys and request
-        ids.
+        Erased means set to null in the database; its backups are its operators’ own. An operator can end a key before
+        its time, which erases request and answer at once and on every node within a second: ask for it where somebody’s
+        data has to go. In the console the payment method and what a customer wrote are masked, and unmasking is an act
+        with a reason that is logged. The service’s logs have request ids and, where something went wrong, what; API
+        keys, payment methods and other secrets are masked in them. Put no personal data into keys and request ids.
       </p>
     </Chapter>
   )

@@ -25,8 +25,15 @@ interface Row {
   cells: readonly ReactNode[]
 }
 
+interface RowsProps {
+  head: readonly string[]
+  rows: readonly Row[]
+  /** The names are short and stay on one line. */
+  keepNames?: boolean
+}
+
 /** The first column names the row; the second says what matters, and what follows is said more quietly. */
-export const Rows = ({ head, rows }: { head: readonly string[]; rows: readonly Row[] }) => (
+export const Rows = ({ head, rows, keepNames = false }: RowsProps) => (
   <table className={table.table}>
     <thead>
       <tr>
@@ -40,7 +47,9 @@ export const Rows = ({ head, rows }: { head: readonly string[]; rows: readonly R
     <tbody>
       {rows.map(({ name, shown = name, cells }) => (
         <tr key={name}>
-          <th scope="row">{shown}</th>
+          <th scope="row" className={keepNames ? table.keep : undefined}>
+            {shown}
+          </th>
           {cells.map((cell, i) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a row's cells never move
             <td key={i} className={i > 0 ? table.quiet : undefined}>

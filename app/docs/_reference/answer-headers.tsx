@@ -19,7 +19,14 @@ function answerHeaders(): AnswerHeader[] {
       for (const [name, header] of Object.entries(answer.headers ?? {})) {
         const { description = '' } = follow<oas31.HeaderObject>(header)
         const known = found.get(name) ?? { name, description, statuses: [] }
-        found.set(name, { ...known, statuses: [...new Set([...known.statuses, status])].sort((a, b) => a - b) })
+        const words = known.description.includes(description)
+          ? known.description
+          : `${known.description}. ${description}`
+        found.set(name, {
+          ...known,
+          description: words,
+          statuses: [...new Set([...known.statuses, status])].sort((a, b) => a - b),
+        })
       }
   return [...found.values()]
 }
@@ -35,6 +42,7 @@ export function AnswerHeaders() {
     <Chapter id="headers" title="Headers of answers">
       <p>To a keyed POST. Names are matched without regard to case.</p>
       <Rows
+        keepNames
         head={['Header', 'What it says', 'With']}
         rows={headers.map(({ name, description, statuses }) => ({
           name,
