@@ -60,8 +60,9 @@ export function startServing(entry: string, { door, numbers, sumNumbers }: Share
     }
   })
 
-  // Only when both have happened is everything read that it said.
-  const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code, signal]]) => {
+  // Not `exit`, before which not all may have been read that it said; nor `disconnect`, for which Node waits until every
+  // socket under way is received, and so for ever where the receiver was killed.
+  const ended = once(child, 'close').then(([code, signal]) => {
     seat?.leave()
     numbers.left(child)
     for (const told of tellers.values()) told()
