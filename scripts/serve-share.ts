@@ -37,12 +37,16 @@ export async function serveShare({ root, stopping, hurrying }: ShareContext): Pr
   })
 
   let count = 0
+  const orphaned = new Promise<never>((_, reject) => {
+    process.once('disconnect', () => reject(new Error('the process that knows the sum has gone')))
+  })
+  orphaned.catch(() => {})
   leaveSiblings({
     numbers() {
       const scrape = ++count
-      const sum = new Promise<Numbers>((resolve) => scrapes.set(scrape, resolve)).finally(() => scrapes.delete(scrape))
+      const sum = new Promise<Numbers>((resolve) => scrapes.set(scrape, resolve))
       void tell({ kind: 'scrape', scrape })
-      return sum
+      return Promise.race([sum, orphaned]).finally(() => scrapes.delete(scrape))
     },
   })
 
