@@ -11,7 +11,9 @@ import { type Cluster, openCluster } from './postgres-cluster'
 const NODE = 'onceover-node'
 const RECONNECT_MS = 500
 // Two nodes with pools of their own, the job engine, a test and a person with psql fit at the same time.
-const SETTINGS = { max_connections: 200 }
+const CONNECTIONS = 200
+// What a process opens at most (docs/scaling.md), for each that a node has beyond its first.
+const CONNECTIONS_A_PROCESS = 37
 
 export interface EmbeddedDatabase {
   readonly url: string
@@ -19,7 +21,10 @@ export interface EmbeddedDatabase {
   release(): Promise<void>
 }
 
-export async function joinEmbedded(folder: string, signal?: AbortSignal): Promise<EmbeddedDatabase> {
+export async function joinEmbedded(
+  folder: string,
+  { signal, processes = 1 }: { signal?: AbortSignal; processes?: number } = {},
+): Promise<EmbeddedDatabase> {
   // Not the start lock, which a first build keeps for a minute: Ctrl-C of another node must not wait for that.
   const alone = async <T>(action: () => Promise<T>, waiting?: AbortSignal): Promise<T> => {
     const lock = await takeLock(path.join(folder, 'postgres.lock'), { signal: waiting })
@@ -31,7 +36,9 @@ export async function joinEmbedded(folder: string, signal?: AbortSignal): Promis
   }
 
   return alone(async () => {
-    const cluster = await openCluster(folder, SETTINGS)
+    const cluster = await openCluster(folder, {
+      max_connections: CONNECTIONS + (processes - 1) * CONNECTIONS_A_PROCESS,
+    })
     const presence = await holdPresence(cluster.url)
     return { url: cluster.url, release: () => alone(() => leave(cluster, presence)) }
   }, signal)

@@ -1,7 +1,7 @@
 // The node's HTTP server. It owns its port before anything else is prepared and makes early requests wait, so nobody
 // can take the port in between; and it ends by finishing the requests under way, and no connection else.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { aborted } from './aborted'
 
@@ -14,11 +14,14 @@ export interface NodeServer {
   readonly port: number
   /** Answers from now on, beginning with the requests that have been waiting. */
   open(handler: Handler, onUpgrade: UpgradeHandler): void
+  /** Serves a connection that somebody else accepted, like one of its own. */
+  take(connection: Socket): void
   /** Takes no new request and resolves when those under way are answered, `limitMs` is over or `hurry` is aborted. */
   drain(limitMs: number, hurry: AbortSignal): Promise<void>
 }
 
-export async function listen(wantedPort: number): Promise<NodeServer> {
+/** Without a host, on every address, IPv4 and IPv6 alike. */
+export async function listen(wantedPort: number, host?: string): Promise<NodeServer> {
   let open = (_: Handler) => {}
   let handler: Handler | undefined
   const opened = new Promise<Handler>((resolve) => {
@@ -27,6 +30,7 @@ export async function listen(wantedPort: number): Promise<NodeServer> {
   const connections = new Set<Duplex>()
   const underWay = new Set<ServerResponse>()
   let draining = false
+  let emptied = () => {}
 
   // One for all of them: this is on the way of every request.
   function closed(this: ServerResponse) {
@@ -42,10 +46,13 @@ export async function listen(wantedPort: number): Promise<NodeServer> {
   })
   server.on('connection', (socket) => {
     connections.add(socket)
-    socket.once('close', () => connections.delete(socket))
+    socket.once('close', () => {
+      connections.delete(socket)
+      if (connections.size === 0) emptied()
+    })
   })
 
-  await bind(server, wantedPort)
+  await bind(server, wantedPort, host)
   return {
     port: (server.address() as AddressInfo).port,
     open(handle, onUpgrade) {
@@ -53,14 +60,24 @@ export async function listen(wantedPort: number): Promise<NodeServer> {
       handler = handle
       open(handle)
     },
+    take(connection) {
+      // As with its own: who has sent all of a request may say so and still wait for the answer.
+      connection.allowHalfOpen = true
+      server.emit('connection', connection)
+    },
     async drain(limitMs, hurry) {
       draining = true
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.close()
+      // Not when the server says that it is closed: it counts only what it accepted itself.
+      const empty = new Promise<void>((resolve) => {
+        emptied = resolve
+        if (connections.size === 0) resolve()
+      })
       const busy = new Set<Duplex | null>([...underWay].filter(hasEnd).map((response) => response.socket))
       for (const response of underWay) if (!response.headersSent) response.setHeader('connection', 'close')
       // Not only idle keep-alive connections: browsers open spare ones ahead, which never sent a request.
       for (const connection of connections) if (!busy.has(connection)) connection.destroy()
-      await Promise.race([closed, timeout(limitMs), aborted(hurry)])
+      await Promise.race([empty, timeout(limitMs), aborted(hurry)])
       server.closeAllConnections()
     },
   }
@@ -75,14 +92,13 @@ function endWhenFlushed(socket: Socket): void {
   if (!socket.destroyed) socket.end()
 }
 
-async function bind(server: http.Server, wantedPort: number): Promise<void> {
+export async function bind(server: Server, wantedPort: number, host?: string): Promise<void> {
   const last = wantedPort === 0 ? 0 : Math.min(wantedPort + PORT_ATTEMPTS, 65_535)
   for (let port = wantedPort; ; port++) {
     try {
-      // Without a host, Node listens on every address, IPv4 and IPv6 alike.
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
-        server.listen(port, () => {
+        server.listen({ port, host }, () => {
           server.off('error', reject)
           resolve()
         })

@@ -6,8 +6,11 @@ export type Preferences = { waitSeconds: number | null; respondAsync: boolean }
 // The contract's ceiling. A larger wish is granted up to here, which Preference-Applied then says.
 const MAX_WAIT_SECONDS = 30
 
+const NONE: Preferences = { waitSeconds: null, respondAsync: false }
+
 export function parsePrefer(header: string | null): Preferences {
-  const preferences = firstOccurrences(header ?? '')
+  if (header === null) return NONE
+  const preferences = firstOccurrences(header)
   return {
     waitSeconds: waitSeconds(preferences.get('wait')),
     // A value takes `respond-async` out of the RFC's grammar ("respond-async=false" surely does not ask for it), while

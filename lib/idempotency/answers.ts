@@ -5,10 +5,12 @@ import { LRUCache } from 'lru-cache'
 import type { Notifications } from '../db/notifications'
 import type { Answer } from './operation'
 
-/** The trigger records_forgotten speaks here: a record's id, or nothing for all of them. */
+/** The trigger records_move speaks here: a record's id, or nothing for all of them. */
 const CHANNEL = 'onceover_forget'
 /** The ticket of one who asks while nobody listens: what is told meanwhile is not heard. */
 const NONE = -1
+/** What has run out is erased from memory after this long, as it is in the store. */
+const ERASE_AFTER_MS = 60_000
 /** What an entry takes besides its texts, roughly. */
 const ENTRY_BYTES = 800
 
@@ -38,15 +40,24 @@ export interface Answers {
   ticket(): number
   keep(ticket: number, finished: Finished): void
   find(tenantId: string, endpoint: string, key: string): Finished | undefined
+  /** What is kept takes so much, roughly. */
+  bytes(): number
 }
 
-export function openAnswers(line: Notifications, { maxBytes }: { maxBytes: number }): Answers {
+export function openAnswers(
+  line: Notifications,
+  { maxBytes, eraseAfterMs = ERASE_AFTER_MS }: { maxBytes: number; eraseAfterMs?: number },
+): Answers {
   const names = new Map<string, string>()
   const finished = new LRUCache<string, Finished>({
     maxSize: maxBytes,
     sizeCalculation: sizeOf,
     dispose: ({ id }) => names.delete(id),
   })
+  setInterval(() => {
+    for (const [name, { expiresAt }] of finished.entries())
+      if (expiresAt.getTime() <= line.latestMs()) finished.delete(name)
+  }, eraseAfterMs).unref()
   let forgotten = 0
 
   line.on(CHANNEL, (id) => {
@@ -77,6 +88,7 @@ export function openAnswers(line: Notifications, { maxBytes }: { maxBytes: numbe
       if (!found || !line.isCurrent()) return undefined
       return line.latestMs() < found.expiresAt.getTime() ? found : undefined
     },
+    bytes: () => finished.calculatedSize,
   }
 }
 

@@ -1,6 +1,7 @@
-// What a scraper gets. The counters are this process's own and are always there; the gauges are the store's, and are
-// left out while it can't be asked or takes too long: no value is better than an old one that looks like news.
-import { Gauge, Registry } from 'prom-client'
+// What a scraper gets. The counters are those of all processes that serve this port and are always there; the gauges
+// are the store's, and are left out while it can't be asked or takes too long: no value is better than an old one that
+// looks like news.
+import { AggregatorRegistry, Gauge, Registry } from 'prom-client'
 import type { Store } from '../db/store'
 import { log } from '../log'
 import { type Gauges, readGauges } from './gauges'
@@ -8,6 +9,9 @@ import { PREFIX } from './names'
 
 /** Well within Prometheus's own limit of ten seconds. */
 const PATIENCE_MS = 2000
+
+/** A process's counters and histograms, as it can tell them to another. */
+export type Numbers = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 export interface Exposition {
   contentType: string
@@ -17,7 +21,8 @@ export interface Exposition {
 export function openExposition(
   counters: Registry,
   store: Pick<Store, 'query'>,
-  patienceMs: number = PATIENCE_MS,
+  /** `together`: where this is one of several processes, the sum of all, this one's own included. */
+  { patienceMs = PATIENCE_MS, together }: { patienceMs?: number; together?: () => Promise<Numbers> } = {},
 ): Exposition {
   // Scrapes that meet share one reading, so that a slow store is asked once and not once a scrape.
   let reading: Promise<Gauges> | null = null
@@ -29,11 +34,15 @@ export function openExposition(
     return reading
   }
 
+  async function counted(): Promise<string> {
+    return together ? AggregatorRegistry.aggregate([await together()]).metrics() : counters.metrics()
+  }
+
   return {
     contentType: counters.contentType,
     async text() {
       const [own, gauges] = await Promise.all([
-        counters.metrics(),
+        counted(),
         within(patienceMs, read()).catch((error) => {
           log().warn({ err: error }, 'the gauges could not be read')
           return null

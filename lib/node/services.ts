@@ -31,6 +31,7 @@ import { reconciler } from '../reconciliation/reconciler'
 import { type Authenticator, openAuthenticator } from '../tenants/authenticate'
 import { type Limits, openLimits } from '../tenants/limits'
 import { faultHook } from './fault'
+import { siblings } from './siblings'
 
 /** Requests mostly wait for the provider, not for a connection; PostgreSQL likes few and busy ones. */
 const POOL_SIZE = 16
@@ -118,7 +119,7 @@ function openServices(): Services {
     authenticator: openAuthenticator(store),
     limits,
     metrics,
-    exposition: openExposition(metrics.registry, store),
+    exposition: openExposition(metrics.registry, store, { together: siblings()?.numbers }),
     misuse: openMisuseLog(store),
     placeOrder: place,
     refundOrder: refund,

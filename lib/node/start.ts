@@ -10,6 +10,7 @@ import { runAcceptedJob } from '../jobs/run-accepted'
 import { migrateJobs, startWorker } from '../jobs/worker'
 import { log } from '../log'
 import { startSchedule } from '../maintenance/schedule'
+import type { Numbers } from '../metrics/exposition'
 import { startRollUps } from '../metrics/roll-up'
 import { startSandboxWebhooks } from '../payments/sandbox-webhooks'
 import { bootstrap, type FirstSecrets } from './bootstrap'
@@ -19,9 +20,17 @@ import { welcome } from './welcome'
 /** How the process that serves finds its node, across Next's bundles. */
 const NODE = Symbol.for('onceover.node')
 
+/** What a person should read after a start. */
+export interface Welcome {
+  text: string
+  /** It shows what this start made, and nobody can show it again. */
+  hasSecrets: boolean
+}
+
 export interface RunningNode {
-  /** Tells a person where it is and how to try it. */
-  announce(url: string): void
+  welcome(url: string): Welcome
+  /** This process's own. */
+  numbers(): Promise<Numbers>
   /** For a server that can do without Next where it need not be. */
   direct: Direct
   stop(): Promise<void>
@@ -49,7 +58,11 @@ export async function startNode(routes: Record<string, KeyedRoute>): Promise<voi
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
   holder[NODE] = {
     direct: direct(routes),
-    announce: (url) => process.stdout.write(welcome(url, secrets, node.config)),
+    welcome: (url) => ({
+      text: welcome(url, secrets, node.config),
+      hasSecrets: secrets.apiKey !== null || secrets.admin !== null,
+    }),
+    numbers: () => node.metrics.registry.getMetricsAsJSON(),
     async stop() {
       await webhooks?.stop()
       await Promise.all([schedule?.stop(), node.runner.stop()])

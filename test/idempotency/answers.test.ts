@@ -59,6 +59,18 @@ async function placed(): Promise<string> {
 }
 
 describe('an answer at hand', () => {
+  it('is erased from memory when its key has run out, whether anybody asks for it or not', async () => {
+    answers = openAnswers(line, { maxBytes: MANY_BYTES, eraseAfterMs: 20 })
+    const soon = new Date(line.latestMs() + 300)
+    const finished = { id: 'idem_1', tenantId: TENANT, endpoint: PLACE_ORDER, fingerprint: '', createdAt: new Date() }
+    const answer = { status: 201, headers: {}, body: '{}' }
+    await vi.waitFor(() => {
+      answers.keep(answers.ticket(), { ...finished, key: 'short', answer, expiresAt: soon })
+      expect(answers.bytes()).toBeGreaterThan(0)
+    })
+    await vi.waitFor(() => expect(answers.bytes()).toBe(0), { timeout: 8 * A_SECOND, interval: 20 })
+  })
+
   it('is the one that was given, by who gave it and by who found it', async () => {
     const key = newKey()
     const first = answerOf(await bench.place(scriptedGateway(), ORDER, { key }))
@@ -156,17 +168,17 @@ describe('an answer at hand', () => {
 
 it('with its trigger switched off, an early end is not told: the memory lasts as long as the answer would have', async () => {
   const key = await placed()
-  await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER records_forgotten')
+  await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER records_move')
   try {
     await expireNow(key)
     const told = await placed()
-    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_forgotten')
+    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_move')
     await expireNow(told)
     await vi.waitFor(() => expect(find(told)).toBeUndefined(), { timeout: A_SECOND, interval: 5 })
     // What is known of is docs/decisions/0016: whoever switches it off has to start the nodes anew.
     expect(find(key)).toBeDefined()
   } finally {
-    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_forgotten')
+    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_move')
   }
 })
 

@@ -155,7 +155,7 @@ describe('a scrape', () => {
       return send()
     })
     const metrics = openMetrics(bench.store)
-    const exposition = openExposition(metrics.registry, store, 20)
+    const exposition = openExposition(metrics.registry, store, { patienceMs: 20 })
     const texts = await Promise.all([exposition.text(), exposition.text(), exposition.text()])
     for (const text of texts) expect(parseText(text).has('api_idempotency_dead_letters')).toBe(false)
     expect(asked).toBe(1)

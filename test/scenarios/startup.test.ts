@@ -5,6 +5,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../scripts/port'
 import { Checkout, type Start } from '../support/checkout'
+import { isAlive, parentOf } from '../support/serving'
 
 const READY_LIMIT_MS = 10_000
 /** For processes to end and be collected; they take a fraction of it. */
@@ -29,6 +30,24 @@ const get = (url: string) => fetch(url, { headers: { authorization: `Bearer ${ap
 async function orderIds(node: Start): Promise<string[]> {
   const { items } = (await (await get(`${node.url}/api/orders`)).json()) as { items: { id: string }[] }
   return items.map((order) => order.id)
+}
+
+function slowOrder(key: string): Promise<Response> {
+  return fetch(`${first.url}/api/orders`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'idempotency-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      customerId: 'cus_1',
+      currency: 'USD',
+      items: [{ sku: 'SKU-1', quantity: 1, unitPriceCents: 100 }],
+      paymentMethod: 'pm_slow_2000',
+    }),
+  })
+}
+
+async function untilRecorded(key: string): Promise<void> {
+  const record = () => get(`${first.url}/api/idempotency-keys/${key}`).then(({ status }) => status)
+  await expect.poll(record, { interval: 20 }).toBe(200)
 }
 
 function expectQuick(start: Start): void {
@@ -86,19 +105,8 @@ it('starts again within seconds, with the data and without a build', async () =>
 })
 
 it('answers the request under way when it is asked to end', async () => {
-  const key = 'a-request-under-way-at-sigterm'
-  const answer = fetch(`${first.url}/api/orders`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'idempotency-key': key, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      customerId: 'cus_1',
-      currency: 'USD',
-      items: [{ sku: 'SKU-1', quantity: 1, unitPriceCents: 100 }],
-      paymentMethod: 'pm_slow_2000',
-    }),
-  })
-  const record = () => get(`${first.url}/api/idempotency-keys/${key}`).then(({ status }) => status)
-  await expect.poll(record, { interval: 20 }).toBe(200)
+  const answer = slowOrder('a-request-under-way-at-sigterm')
+  await untilRecorded('a-request-under-way-at-sigterm')
   await first.signalAll('SIGTERM')
   expect((await answer).status).toBe(201)
   await expectAllStopped()
@@ -110,6 +118,29 @@ it('starts again after it was killed with all that it had in the foreground', as
   first = await checkout.start({ PORT: String(port) })
   expectQuick(first)
   expect(await orderIds(first)).toHaveLength(2)
+  await first.signalAll('SIGINT')
+  await expectAllStopped()
+})
+
+it('serves with several processes, which end with the one that started them, and starts them again', async () => {
+  first = await checkout.start({ PORT: String(port), WEB_CONCURRENCY: '2' })
+  expectQuick(first)
+  const serving = checkout
+    .processes()
+    .filter((line) => line.includes('serving-process'))
+    .map((line) => Number.parseInt(line, 10))
+  expect(serving).toHaveLength(2)
+  const answer = slowOrder('a-request-under-way-at-sigkill')
+  await untilRecorded('a-request-under-way-at-sigkill')
+  process.kill(parentOf(serving[0] as number), 'SIGKILL')
+  expect((await answer).status).toBe(201)
+  await expect.poll(() => serving.some(isAlive), SOON).toBe(false)
+
+  first = await checkout.start({ PORT: String(port), WEB_CONCURRENCY: '2' })
+  expectQuick(first)
+  expect(first.url).toBe(`http://localhost:${port}`)
+  expect(first.output().match(/ready at/g)).toHaveLength(1)
+  expect(await orderIds(first)).toHaveLength(3)
   await first.signalAll('SIGINT')
   await expectAllStopped()
 })
@@ -130,6 +161,7 @@ it.each([
   ['LEASE_SECONDS', 'abc'],
   ['LEASE_SECONDS', '5'],
   ['PORT', 'http'],
+  ['WEB_CONCURRENCY', '0'],
   ['DATABASE_URL', 'mysql://localhost/orders'],
 ])('refuses %s=%s with one line that names it, and starts nothing', async (name, value) => {
   const { exit, output } = checkout.npmStart({ [name]: value })

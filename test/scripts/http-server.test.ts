@@ -115,6 +115,33 @@ it('does not wait for spare connections, idle ones, or streams without an end', 
   await ended
 })
 
+it('serves and drains a connection that somebody else accepted', async () => {
+  const server = await open()
+  const arrived = gate()
+  const answered = gate()
+  server.open(
+    async (_, response) => {
+      arrived.pass()
+      await answered.passed
+      response.end('done')
+    },
+    () => {},
+  )
+  const elsewhere = net.createServer((socket) => server.take(socket))
+  const port = await new Promise<number>((resolve) => {
+    elsewhere.listen(0, () => resolve((elsewhere.address() as net.AddressInfo).port))
+  })
+  const client = net.connect({ port, allowHalfOpen: true })
+  // It sends all that it has to say, and waits.
+  client.end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  await arrived.passed
+  const drained = server.drain(MINUTE, never())
+  answered.pass()
+  expect((await client.toArray()).join('')).toContain('done')
+  await drained
+  elsewhere.close()
+})
+
 it.each([
   ['the limit is over', () => drainWhileHanging(50, never())],
   ['somebody is in a hurry', () => drainWhileHanging(MINUTE, AbortSignal.abort())],

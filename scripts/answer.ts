@@ -1,0 +1,81 @@
+// Answers requests through Next from the moment that the node is there until it is asked to stop, and then to the last
+// one. One process does this for itself or as one of several; it makes no difference here.
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { RunningNode } from '../lib/node/start'
+import { aborted } from './aborted'
+import { decodable } from './decodable'
+import type { NodeServer } from './http-server'
+
+// Stopping the workers is bounded by their own jobs; this bounds it for somebody who pressed Ctrl-C twice.
+const HURRIED_STOP_MS = 1_000
+
+export interface Answering {
+  root: string
+  dev: boolean
+  /** Where clients find it, which is not where this server listens when it is one of several. */
+  port: number
+  drainMs: number
+  stopping: AbortSignal
+  hurrying: AbortSignal
+  /** It answers; not called when it is asked to stop before. */
+  onReady(): void
+}
+
+/** What instrumentation.ts, which Next bundles apart from us, leaves for this process. */
+export function runningNode(): RunningNode | undefined {
+  return (globalThis as { [key: symbol]: RunningNode | undefined })[Symbol.for('onceover.node')]
+}
+
+export async function answerUntilStopped(server: NodeServer, answering: Answering): Promise<void> {
+  const { root, dev, port, drainMs, stopping, hurrying, onReady } = answering
+  const { default: next } = await import('next')
+  const app = next({ dev, dir: root, hostname: 'localhost', port })
+  // Before it is open there is nobody to wait for: a start that fails ends at once.
+  let limitMs = 0
+  try {
+    await app.prepare()
+    const handle = app.getRequestHandler()
+    let direct: RunningNode['direct'] | undefined
+    server.open(
+      (request, response) => {
+        if (direct?.(request, response)) return
+        // Next can't make a Request of either, and would answer 500.
+        if (request.method === 'TRACE') return response.writeHead(405).end()
+        if (request.url === '*') return response.writeHead(400).end()
+        request.url = decodable(request.url ?? '/')
+        return handle(request, response)
+      },
+      dev ? app.getUpgradeHandler() : refuseUpgrade,
+    )
+    await untilRegistered(server.port, stopping)
+    // Under development the routes change while they are served, and only Next knows.
+    if (!dev) direct = runningNode()?.direct
+    limitMs = drainMs
+    if (!stopping.aborted) onReady()
+    await aborted(stopping)
+  } finally {
+    await server.drain(limitMs, hurrying)
+    const stopped = Promise.allSettled([runningNode()?.stop(), app.close()])
+    const hurried = aborted(hurrying).then(() => delay(HURRIED_STOP_MS))
+    // A worker that can't reach its database any more must not keep the process: past a lease it owns nothing.
+    await Promise.race([stopped, hurried, delay(drainMs)])
+  }
+}
+
+// Only a page under development has a use for one, and Next would leave the connection open without a word.
+function refuseUpgrade(_: IncomingMessage, socket: Duplex): void {
+  socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+}
+
+// Next does not wait for instrumentation.ts (first tenant, admin, job worker) before it is prepared, nor does it report
+// that this failed. But its first answer waits, and tells. Being asked to stop ends that wait: it may be one for a
+// database that is gone.
+async function untilRegistered(port: number, stopping: AbortSignal): Promise<void> {
+  const { status } = await fetch(`http://localhost:${port}/api/health`, { signal: stopping })
+  if (status !== 200) throw new Error(`the node answers its own health check with ${status}; the reason is above.`)
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

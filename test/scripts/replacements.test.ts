@@ -1,0 +1,17 @@
+// A process that ended is replaced, at first at once, and not for ever.
+import { expect, it } from 'vitest'
+import { countReplacements } from '../../scripts/replacements'
+
+it('replaces each of them once at once, then later and later, then no more', () => {
+  const replacements = countReplacements(2, () => 0)
+  const delays = Array.from({ length: 8 }, () => replacements.delayMs())
+  expect(delays).toEqual([0, 0, 500, 1000, 2000, 4000, 8000, null])
+})
+
+it('forgets an end after a minute', () => {
+  let nowMs = 0
+  const replacements = countReplacements(1, () => nowMs)
+  expect([replacements.delayMs(), replacements.delayMs()]).toEqual([0, 500])
+  nowMs = 60_000
+  expect(replacements.delayMs()).toBe(0)
+})

@@ -1,0 +1,119 @@
+// There are always as many processes as were asked for, or none.
+import { execFileSync } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { mkdtemp } from 'node:fs/promises'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, expect, it, vi } from 'vitest'
+import { type Door, openDoor } from '../../scripts/door'
+import { serveTogether, type Together } from '../../scripts/serving-processes'
+
+const ENTRY = path.join(import.meta.dirname, 'stand-in-process.mjs')
+afterEach(() => vi.unstubAllEnvs())
+
+function childrenOf(pid: number): number[] {
+  const all = execFileSync('ps', ['-eo', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' }).split('\n')
+  const rows = all.map((line) => /^ *(\d+) +(\d+) +(\S+) (.*)$/.exec(line)).filter((row) => row !== null)
+  return rows.filter((row) => Number(row[2]) === pid && row[4]!.includes(ENTRY)).map((row) => Number(row[1]))
+}
+
+async function start(behaviour: string, changes: Partial<Together> = {}) {
+  vi.stubEnv('STAND_IN', behaviour)
+  const door = await openDoor(0)
+  const given = new EventEmitter()
+  const stopping = new AbortController()
+  const hurrying = new AbortController()
+  const said: string[] = []
+  let onReady = (_: string) => {}
+  const ready = new Promise<string>((resolve) => {
+    onReady = resolve
+  })
+  const admit: Door['admit'] = (give) =>
+    door.admit((connection, socket) => {
+      give(connection, socket)
+      given.emit('connection')
+    })
+  const ended = serveTogether(
+    { ...door, admit },
+    {
+      count: 2,
+      drainMs: 1_000,
+      stopping: stopping.signal,
+      hurrying: hurrying.signal,
+      say: (line) => said.push(line),
+      onReady,
+      entry: ENTRY,
+      ...changes,
+    },
+  )
+  ended.catch(() => {})
+  return { port: door.port, given, stopping, hurrying, said, ready, ended }
+}
+
+async function letOneHaveSecrets(): Promise<void> {
+  vi.stubEnv('SECRETS', path.join(await mkdtemp(path.join(os.tmpdir(), 'onceover-secrets-')), 'made'))
+}
+
+it('starts as many as were asked for, welcomes once with what only one of them can show, and ends them all', async () => {
+  await letOneHaveSecrets()
+  const onReady = vi.fn()
+  const { stopping, ended } = await start('', { count: 3, onReady })
+  await expect.poll(() => onReady.mock.calls).toEqual([['welcome, and a secret']])
+  expect(childrenOf(process.pid)).toHaveLength(3)
+  stopping.abort()
+  await ended
+  expect(childrenOf(process.pid)).toEqual([])
+})
+
+it('replaces one that was killed, and leaves the others alone', async () => {
+  const { ready, said, stopping, ended } = await start('')
+  await ready
+  const before = childrenOf(process.pid)
+  process.kill(before[0]!, 'SIGKILL')
+  await expect.poll(() => childrenOf(process.pid).filter((pid) => pid !== before[0])).toHaveLength(2)
+  expect(childrenOf(process.pid)).toContain(before[1])
+  expect(said).toEqual([`serving process ${before[0]} ended by SIGKILL; another one starts.`])
+  stopping.abort()
+  await ended
+})
+
+it('gives a connection that a hanging process was sent to its successor', async () => {
+  await letOneHaveSecrets()
+  const { port, given, ready, stopping, ended } = await start('first hangs', { count: 1 })
+  await ready
+  const sent = once(given, 'connection')
+  const client = net.connect(port, 'localhost')
+  await sent
+  process.kill(childrenOf(process.pid)[0]!, 'SIGKILL')
+  expect((await client.toArray()).join('')).toBe('taken')
+  stopping.abort()
+  await ended
+})
+
+it('fails where one ends before it answers, and leaves none', async () => {
+  const { ended } = await start('fails')
+  await expect(ended).rejects.toThrow(/^serving process \d+ ended with 3 before it answered/)
+  expect(childrenOf(process.pid)).toEqual([])
+})
+
+it('fails where they end again and again, and leaves none', async () => {
+  const delays = [0, 1, 0]
+  const { ended, said } = await start('crashes', { replacements: { delayMs: () => delays.shift() ?? null } })
+  await expect(ended).rejects.toThrow(/^serving process \d+ ended with 4, and others before it/)
+  expect(said).toHaveLength(3)
+  expect(childrenOf(process.pid)).toEqual([])
+})
+
+it('kills one that does not hear, once somebody is in a hurry', async () => {
+  const { ready, stopping, hurrying, ended } = await start('deaf', { drainMs: 60_000 })
+  await ready
+  stopping.abort()
+  hurrying.abort()
+  await ended
+  expect(childrenOf(process.pid)).toEqual([])
+})
+
+it('starts nothing when it is to stop already', async () => {
+  await (await start('fails', { stopping: AbortSignal.abort() })).ended
+})
