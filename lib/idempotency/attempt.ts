@@ -37,7 +37,7 @@ export function reserveFor<Body, Report>(
   const { tenantId, input, key, requestId } = request
   const start = { recordId: id, tenantId, number: 1, resource, input, providerKey: providerKeyOf(id) }
   const { effects, report } = operation.begin({ attempt: start, first: true })
-  return reserve(boundary.store, {
+  const reservation = {
     id,
     tenantId,
     endpoint: operation.endpoint,
@@ -55,7 +55,8 @@ export function reserveFor<Body, Report>(
     report,
     job: request.acceptedAs?.(id),
     mayCreate: request.mayCreate,
-  })
+  }
+  return reserve(boundary.store, reservation, () => boundary.step?.('taken'))
 }
 
 /** A further attempt, which resumes where the one before stopped. Null when somebody was faster. */

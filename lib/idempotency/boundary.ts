@@ -58,6 +58,8 @@ export interface Moved {
 export const STEPS = [
   'reserving',
   'reserved',
+  /** Refused by the unique index, before it is read what by. */
+  'taken',
   'found',
   'claimed',
   'advanced',

@@ -36,15 +36,17 @@ export type Reserved =
   | { kind: 'existing'; record: KeyRecord; stored: Input | null }
   | { kind: 'not_allowed' }
 
-export async function reserve(store: Store, r: Reservation): Promise<Reserved> {
+/** @param taken told between both statements */
+export async function reserve(store: Store, r: Reservation, taken?: () => Promise<void> | void): Promise<Reserved> {
   if (r.mayCreate) {
     const [row] = await store.query<CreatedRow>(reserveStatement(r))
     if (row) return { kind: 'created', record: createdRecord(r, row), report: row.report }
+    await taken?.()
   }
   const found = await findRival(store, r)
   if (found) return found
   // Refused by a row that was deleted before it could be read: the key is free, and the next try will say so.
-  return r.mayCreate ? reserve(store, r) : { kind: 'not_allowed' }
+  return r.mayCreate ? reserve(store, r, taken) : { kind: 'not_allowed' }
 }
 
 interface CreatedRow {
