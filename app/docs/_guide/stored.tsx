@@ -40,7 +40,7 @@ export function Stored() {
                 {
                   name: 'In the memory of a node: finished answers, with the request as it was sent',
                   cells: [
-                    'Until there is no room for it, or the node ends. Past its expiry it is not used.',
+                    'Until the key expires, erased within a minute; earlier where there is no room for it, or the node ends.',
                     'To replay without asking the database.',
                   ],
                 },
