@@ -14,12 +14,17 @@ export interface ShareContext {
   hurrying: AbortController
 }
 
+interface Scrape {
+  resolve(sum: Numbers): void
+  reject(why: Error): void
+}
+
 export async function serveShare({ root, stopping, hurrying }: ShareContext): Promise<void> {
   const config = parseConfig(process.env)
   // A door of its own, on the loopback address: its first request has to be answered by itself and no sibling, and
   // Node's server watches over slow clients only while it listens somewhere.
   const server = await listen(0, 'localhost')
-  const scrapes = new Map<number, (sum: Numbers) => void>()
+  const scrapes = new Map<number, Scrape>()
 
   process.on('message', (message: ToServing, socket?: Socket) => {
     switch (message.kind) {
@@ -28,7 +33,7 @@ export async function serveShare({ root, stopping, hurrying }: ShareContext): Pr
       case 'tell':
         return void tellNumbers(message.round)
       case 'sum':
-        return scrapes.get(message.scrape)?.(message.numbers)
+        return scrapes.get(message.scrape)?.resolve(message.numbers)
       case 'stop':
         return stopping.abort()
       case 'hurry':
@@ -37,16 +42,18 @@ export async function serveShare({ root, stopping, hurrying }: ShareContext): Pr
   })
 
   let count = 0
-  const orphaned = new Promise<never>((_, reject) => {
-    process.once('disconnect', () => reject(new Error('the process that knows the sum has gone')))
+  const orphaned = () => new Error('the process that knows the sum has gone')
+  // Each of those that wait is told. A race with one promise of the process's whole life would keep all that ever ran.
+  process.once('disconnect', () => {
+    for (const scrape of scrapes.values()) scrape.reject(orphaned())
   })
-  orphaned.catch(() => {})
   leaveSiblings({
-    numbers() {
+    async numbers() {
+      if (!process.connected) throw orphaned()
       const scrape = ++count
-      const sum = new Promise<Numbers>((resolve) => scrapes.set(scrape, resolve))
+      const sum = new Promise<Numbers>((resolve, reject) => scrapes.set(scrape, { resolve, reject }))
       void tell({ kind: 'scrape', scrape })
-      return Promise.race([sum, orphaned]).finally(() => scrapes.delete(scrape))
+      return sum.finally(() => scrapes.delete(scrape))
     },
   })
 
@@ -67,7 +74,7 @@ function takeConnection(connection: number, socket: Socket | undefined, server: 
     socket?.destroy()
     return void tell({ kind: 'refused', connection })
   }
-  // Said before the first byte is read: who did not say so has read nothing.
+  // Said before the first byte is read: who did not say so has read nothing, but where a full channel kept its word back.
   void tell({ kind: 'took', connection })
   if (!socket) return void tell({ kind: 'ended' })
   socket.once('close', () => void tell({ kind: 'ended' }))

@@ -84,10 +84,13 @@ export async function serveTogether(door: Door, together: Together): Promise<voi
   else ending.addEventListener('abort', onEnding, { once: true })
 
   const welcomes: Welcome[] = []
+  const secret = () => welcomes.find(({ hasSecrets }) => hasSecrets)
+  let welcomed = false
   const onFirst = (welcome: Welcome) => {
     welcomes.push(welcome)
     if (welcomes.length < count || ending.aborted) return
-    onReady((welcomes.find(({ hasSecrets }) => hasSecrets) ?? welcome).text)
+    welcomed = true
+    onReady((secret() ?? welcome).text)
   }
   const kept = Array.from({ length: count }, async () => {
     try {
@@ -97,5 +100,8 @@ export async function serveTogether(door: Door, together: Together): Promise<voi
       throw error
     }
   })
-  for (const result of await Promise.allSettled(kept)) if (result.status === 'rejected') throw result.reason
+  const results = await Promise.allSettled(kept)
+  // Made, stored, and shown by nobody else ever again.
+  if (!welcomed && secret()) say(secret()!.text)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }

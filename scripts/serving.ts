@@ -1,6 +1,5 @@
 // One process of several, as the process sees it that started it.
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import type { Numbers } from '../lib/metrics/exposition'
 import type { Welcome } from '../lib/node/start'
 import type { Door, Seat } from './door'
@@ -62,11 +61,16 @@ export function startServing(entry: string, { door, numbers, sumNumbers }: Share
 
   // Not `exit`, before which not all may have been read that it said; nor `disconnect`, for which Node waits until every
   // socket under way is received, and so for ever where the receiver was killed.
-  const ended = once(child, 'close').then(([code, signal]) => {
+  const gone = new Promise<[code: number | string | null, signal: string | null]>((resolve) => {
+    child.once('close', (code, signal) => resolve([code, signal]))
+    // The system had no process left to give: an end like any other.
+    child.once('error', ({ code }: NodeJS.ErrnoException) => child.pid === undefined && resolve([code ?? null, null]))
+  })
+  const ended = gone.then(([code, signal]) => {
     seat?.leave()
     numbers.left(child)
     for (const told of tellers.values()) told()
-    return `serving process ${child.pid} ended ${signal ? `by ${signal}` : `with ${code}`}`
+    return `serving process ${child.pid ?? 'that never began'} ended ${signal ? `by ${signal}` : `with ${code}`}`
   })
   return {
     ready,

@@ -146,7 +146,7 @@ const detailStatement = (id: string): Sql => sql`
     ${all(sql`
       SELECT * FROM (
         SELECT l.id, l.kind, l.status, l.amount_cents AS "amountCents", l.currency, l.provider_ref AS "providerRef",
-          l.record_id AS "recordId", l.record_id IS NOT DISTINCT FROM r.id AS own, l.created_at AS "createdAt"
+          (SELECT k.id FROM idempotency_records k WHERE k.id = l.record_id) AS "recordId", l.record_id IS NOT DISTINCT FROM r.id AS own, l.created_at AS "createdAt"
         FROM ledger_entries l WHERE l.order_id = about.order_id
         ORDER BY own DESC, l.created_at DESC LIMIT ${raw(String(MOST_LEDGER_ENTRIES))}
       ) l ORDER BY "createdAt", id`)} AS ledger,

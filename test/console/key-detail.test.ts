@@ -1,10 +1,12 @@
 // Everything about one key, and what is kept covered of it.
 import { randomUUID } from 'node:crypto'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findKeyDetail, KeyDetail } from '../../lib/console/key-detail'
 import { MASK, maskedInput } from '../../lib/console/masking'
 import { consoleUseCases } from '../../lib/console/use-cases'
 import { nextAnswer } from '../../lib/http/next-answer'
+import { expire } from '../../lib/idempotency/sql/expire'
 import { openMisuseLog } from '../../lib/metrics/misuse'
 import { callOf } from '../../lib/operators/actor'
 import { isRefused } from '../../lib/operators/refusal'
@@ -84,6 +86,18 @@ describe('a key', () => {
     const { id } = await bench.recordOf(key)
     await bench.db.query('UPDATE refunds SET provider_ref = NULL WHERE record_id = $1', [id])
     expect((await show(id)).refund).toMatchObject({ status: 'succeeded', providerRef: 're_first' })
+  })
+
+  it('names no record that is gone', async () => {
+    const { id: ofOrder, key: orderKey, order } = await placed()
+    const key = newKey()
+    await bench.refund(scriptedGateway(), order.id, { amountCents: 300 }, { key })
+    const { id } = await bench.recordOf(key)
+    expect((await show(id)).ledger.map(({ recordId }) => recordId)).toEqual([ofOrder, id])
+    const due = sql`SELECT id, state FROM idempotency_records WHERE key = ${orderKey} FOR UPDATE`
+    await expire(bench.store, { due, by: 'test' })
+    await bench.db.query('DELETE FROM idempotency_records WHERE id = $1', [ofOrder])
+    expect((await show(id)).ledger.map(({ recordId }) => recordId)).toEqual([null, id])
   })
 
   it('of a refund that was refused still names its order', async () => {

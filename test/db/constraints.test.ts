@@ -190,6 +190,7 @@ describe('the ledger', () => {
     'amount_cents = 1',
     `status = 'failed'`,
     `provider_ref = 'another'`,
+    'record_id = NULL',
     `created_at = created_at + interval '1 s'`,
   ])('is append-only: no row gets %s', async (change) => {
     const id = await ledgerEntry()

@@ -10,7 +10,17 @@ import { type Door, openDoor } from '../../scripts/door'
 import { serveTogether, type Together } from '../../scripts/serving-processes'
 
 const ENTRY = path.join(import.meta.dirname, 'stand-in-process.mjs')
-afterEach(() => vi.unstubAllEnvs())
+vi.setConfig({ testTimeout: 30_000 })
+const started: { stopping: AbortController; hurrying: AbortController; ended: Promise<void> }[] = []
+// Whatever became of a test, the next one begins without processes.
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const { stopping, hurrying, ended } of started.splice(0)) {
+    stopping.abort()
+    hurrying.abort()
+    await ended.catch(() => {})
+  }
+})
 
 function childrenOf(pid: number): number[] {
   const all = execFileSync('ps', ['-eo', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' }).split('\n')
@@ -48,6 +58,7 @@ async function start(behaviour: string, changes: Partial<Together> = {}) {
     },
   )
   ended.catch(() => {})
+  started.push({ stopping, hurrying, ended })
   return { port: door.port, given, stopping, hurrying, said, ready, ended }
 }
 
@@ -87,6 +98,33 @@ it('gives a connection that a hanging process was sent to its successor', async 
   await sent
   process.kill(childrenOf(process.pid)[0]!, 'SIGKILL')
   expect((await client.toArray()).join('')).toBe('taken')
+  stopping.abort()
+  await ended
+})
+
+it('shows the first secrets also where another process keeps the start from ending well', async () => {
+  await letOneHaveSecrets()
+  const { ended, said } = await start('others fail')
+  await expect(ended).rejects.toThrow(/ended with 3 before it answered/)
+  expect(said).toEqual(['welcome, and a secret'])
+})
+
+it('takes a process that the system has no room for as one that ended, and leaves the others alone', async () => {
+  const { ready, said, stopping, ended } = await start('')
+  await ready
+  const [one, other] = childrenOf(process.pid)
+  const { execPath } = process
+  // What the next one would be started with is not there.
+  process.execPath = path.join(os.tmpdir(), 'onceover-no-such-program')
+  try {
+    process.kill(one!, 'SIGKILL')
+    await expect.poll(() => said.length).toBeGreaterThan(1)
+  } finally {
+    process.execPath = execPath
+  }
+  expect(said[1]).toMatch(/^serving process that never began ended with ENOENT; another one starts/)
+  await expect.poll(() => childrenOf(process.pid), { timeout: 5_000 }).toHaveLength(2)
+  expect(childrenOf(process.pid)).toContain(other)
   stopping.abort()
   await ended
 })
