@@ -31,7 +31,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...INTEGRATION, ...BROWSER],
+          // A build of the benchmark brings the tests of its packages along.
+          exclude: [...INTEGRATION, ...BROWSER, '**/.next/**'],
           expect: PATIENT,
           testTimeout: 10 * SECOND,
           hookTimeout: 30 * SECOND,

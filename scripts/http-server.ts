@@ -27,25 +27,24 @@ export async function listen(wantedPort: number, host?: string): Promise<NodeSer
   const opened = new Promise<Handler>((resolve) => {
     open = resolve
   })
-  const connections = new Set<Duplex>()
-  const underWay = new Set<ServerResponse>()
+  /** Each with the answer that is, or was last, under way on it: of several that were asked for at once, the last. */
+  const connections = new Map<Duplex, ServerResponse | null>()
   let draining = false
   let emptied = () => {}
 
-  // One for all of them: this is on the way of every request.
-  function closed(this: ServerResponse) {
-    underWay.delete(this)
-    if (draining) endWhenFlushed(this.req.socket)
+  /** The last one on its connection. */
+  function isLast(response: ServerResponse): void {
+    if (!response.headersSent) response.setHeader('connection', 'close')
+    response.once('close', () => endWhenFlushed(response.req.socket))
   }
   const server = http.createServer((request, response) => {
-    underWay.add(response)
-    response.once('close', closed)
-    if (draining) response.setHeader('connection', 'close')
+    connections.set(request.socket, response)
+    if (draining) isLast(response)
     if (handler) return handler(request, response)
     return opened.then((handle) => handle(request, response))
   })
   server.on('connection', (socket) => {
-    connections.add(socket)
+    connections.set(socket, null)
     socket.once('close', () => {
       connections.delete(socket)
       if (connections.size === 0) emptied()
@@ -73,10 +72,11 @@ export async function listen(wantedPort: number, host?: string): Promise<NodeSer
         emptied = resolve
         if (connections.size === 0) resolve()
       })
-      const busy = new Set<Duplex | null>([...underWay].filter(hasEnd).map((response) => response.socket))
-      for (const response of underWay) if (!response.headersSent) response.setHeader('connection', 'close')
-      // Not only idle keep-alive connections: browsers open spare ones ahead, which never sent a request.
-      for (const connection of connections) if (!busy.has(connection)) connection.destroy()
+      for (const [connection, response] of connections) {
+        if (response && !response.closed && hasEnd(response)) isLast(response)
+        // Not only idle keep-alive connections: browsers open spare ones ahead, which never sent a request.
+        else connection.destroy()
+      }
       await Promise.race([empty, timeout(limitMs), aborted(hurry)])
       server.closeAllConnections()
     },

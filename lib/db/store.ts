@@ -3,9 +3,10 @@
 // session: nothing is left in one there, so nothing is prepared, and a statement's time limit is the pooler's to set.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import sql, { type Sql } from 'sql-template-tag'
+import sql from 'sql-template-tag'
 import { Circuit } from './circuit'
 import { isQueueTimeout, isRetryable, isUnavailable, StoreUnavailable } from './sqlstate'
+import { gathering, isTogether, type Statement } from './together'
 
 /** A reservation waits for a rival's commit, which is one statement long: longer than this, something is wrong. */
 const STATEMENT_TIMEOUT_MS = 8000
@@ -29,9 +30,9 @@ export interface PoolOptions {
 export interface Store {
   readonly pool: pg.Pool
   /** Runs one statement. Throws StoreUnavailable where the store can't be asked. */
-  query<Row>(statement: Sql): Promise<Row[]>
+  query<Row>(statement: Statement): Promise<Row[]>
   /** The same past the circuit, for a writer that must keep trying although the circuit is open. */
-  queryPastCircuit<Row>(statement: Sql): Promise<Row[]>
+  queryPastCircuit<Row>(statement: Statement): Promise<Row[]>
   close(): Promise<void>
 }
 
@@ -77,7 +78,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
 
 export function openStore(url: string, options: PoolOptions): Store {
   const pool = openPool(url, options)
-  async function run<Row>(statement: Sql): Promise<Row[]> {
+  async function run<Row>(statement: Statement): Promise<Row[]> {
     const { text, values } = statement
     const name = options.pooled ? undefined : nameOf(text)
     for (let runs = 1; ; runs++) {
@@ -94,21 +95,24 @@ export function openStore(url: string, options: PoolOptions): Store {
 
   const circuit = new Circuit(() => run(sql`SELECT 1`))
 
+  async function ask<Row>(statement: Statement): Promise<Row[]> {
+    if (!(await circuit.lets())) throw new StoreUnavailable('the circuit is open')
+    try {
+      const rows = await run<Row>(statement)
+      circuit.succeeded()
+      return rows
+    } catch (error) {
+      if (!isUnavailable(error)) circuit.succeeded()
+      // All of our connections are busy: too much to do, and no sign that the store is gone.
+      else if (!(isQueueTimeout(error) && pool.totalCount >= options.max)) circuit.failed()
+      throw error
+    }
+  }
+  const gather = gathering(ask, (error) => !isUnavailable(error))
+
   return {
     pool,
-    async query<Row>(statement: Sql) {
-      if (!(await circuit.lets())) throw new StoreUnavailable('the circuit is open')
-      try {
-        const rows = await run<Row>(statement)
-        circuit.succeeded()
-        return rows
-      } catch (error) {
-        if (!isUnavailable(error)) circuit.succeeded()
-        // All of our connections are busy: too much to do, and no sign that the store is gone.
-        else if (!(isQueueTimeout(error) && pool.totalCount >= options.max)) circuit.failed()
-        throw error
-      }
-    },
+    query: (statement) => (isTogether(statement) ? gather(statement) : ask(statement)),
     queryPastCircuit: run,
     close: () => pool.end(),
   }

@@ -1,7 +1,7 @@
 // Reading a JSON body: media type, then size, then JSON, in the contract's order.
 import { fromWeb, type Incoming } from './incoming'
 
-const MAX_BODY_BYTES = 256 * 1024
+export const MAX_BODY_BYTES = 256 * 1024
 
 type Refused = { ok: false; code: 'unsupported_media_type' | 'body_too_large' | 'malformed_json' }
 

@@ -2,8 +2,11 @@
 // our work on it. Only what plainly names one of them goes here; everything else, odd spellings included, is Next's.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { log } from '../log'
-import { fromNode } from './incoming'
+import { MAX_BODY_BYTES } from './body'
+import { fromNode, type ReadBody, readWhole } from './incoming'
 import type { KeyedRoute } from './keyed'
+
+type Params = Record<string, string>
 
 /** False where the request is not for one of the routes: then nothing was done. */
 export type Direct = (request: IncomingMessage, response: ServerResponse) => boolean
@@ -16,21 +19,36 @@ export function direct(routes: Record<string, KeyedRoute>): Direct {
     for (const { path, route } of known) {
       const match = path.exec(request.url!)
       if (!match) continue
-      answer(route, request, response, { ...match.groups })
+      take(route, request, response, { ...match.groups })
       return true
     }
     return false
   }
 }
 
+/** First whether it is a replay: that can be told without a promise. */
+function take(route: KeyedRoute, request: IncomingMessage, response: ServerResponse, params: Params): void {
+  const startedMs = performance.now()
+  const { headers } = request
+  const tenant = route.repeater(headers)
+  if (!tenant || !(Number(headers['content-length']) <= MAX_BODY_BYTES))
+    return void answer(route, request, response, params)
+  readWhole(request, MAX_BODY_BYTES, (body) => {
+    const replay = body instanceof Buffer && route.replay({ tenant, headers, params, bytes: body, startedMs })
+    if (replay) response.writeHead(replay.status, replay.head).end(replay.body)
+    else answer(route, request, response, params, body)
+  })
+}
+
 async function answer(
   route: KeyedRoute,
   request: IncomingMessage,
   response: ServerResponse,
-  params: Record<string, string>,
+  params: Params,
+  read?: ReadBody,
 ): Promise<void> {
   try {
-    const { status, headers, body } = await route.answer(fromNode(request, response), params)
+    const { status, headers, body } = await route.answer(fromNode(request, response, read), params)
     // Whoever is still sending then can't be heard any more on this connection.
     if (!request.complete) headers.connection = 'close'
     headers['content-length'] = String(Buffer.byteLength(body))

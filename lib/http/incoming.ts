@@ -31,7 +31,8 @@ export function fromWeb(request: Request): Incoming {
   }
 }
 
-export function fromNode(request: IncomingMessage, response: ServerResponse): Incoming {
+/** @param body what was read of it already */
+export function fromNode(request: IncomingMessage, response: ServerResponse, body?: ReadBody): Incoming {
   const { headers } = request
   return {
     get signal() {
@@ -42,31 +43,40 @@ export function fromNode(request: IncomingMessage, response: ServerResponse): In
     },
     // Of those that may come twice Node makes one text; of the others the first counts, as anywhere.
     header: (name) => (headers[name] as string | undefined) ?? null,
-    read: (limit) => readNode(request, limit),
-    discard: () => discardNode(request),
+    async read(limit) {
+      if (body instanceof Error) throw body
+      return body === undefined ? readNode(request, limit) : body
+    },
+    discard: async () => (body === undefined ? discardNode(request) : undefined),
   }
 }
 
-// By its events: an iterator or a stream of the web's takes several times as long.
+/** The body, or why there is none: null for more than the limit, an error where it broke off. */
+export type ReadBody = Buffer | null | Error
+
 function readNode(request: IncomingMessage, limit: number): Promise<Buffer | null> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    function take(chunk: Buffer) {
-      size += chunk.length
-      if (size <= limit) {
-        chunks.push(chunk)
-        return
-      }
+  return new Promise((resolve, reject) =>
+    readWhole(request, limit, (body) => (body instanceof Error ? reject(body) : resolve(body))),
+  )
+}
+
+// By its events: an iterator or a stream of the web's takes several times as long.
+export function readWhole(request: IncomingMessage, limit: number, done: (body: ReadBody) => void): void {
+  let whole: Buffer | undefined
+  let more: Buffer[] | undefined
+  let size = 0
+  const take = (chunk: Buffer) => {
+    size += chunk.length
+    if (size > limit) {
       request.off('data', take).off('end', end)
-      discardNode(request).then(() => resolve(null))
-    }
-    function end() {
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
-    }
-    if (request.destroyed) reject(new Error('its sender has gone'))
-    request.on('data', take).on('end', end).on('error', reject)
-  })
+      discardNode(request).then(() => done(null))
+    } else if (!whole) whole = chunk
+    else if (more) more.push(chunk)
+    else more = [whole, chunk]
+  }
+  const end = () => done(more ? Buffer.concat(more) : (whole ?? Buffer.alloc(0)))
+  if (request.destroyed) done(new Error('its sender has gone'))
+  else request.on('data', take).on('end', end).on('error', done)
 }
 
 function discardNode(request: IncomingMessage): Promise<void> {

@@ -1,10 +1,11 @@
 // A keyed POST: authentication, media type, size, JSON, header, age, validation, store — in this order — and then
 // the boundary. Every route that changes something for a client goes through here, whichever server it comes from.
+import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import { databaseNowMs } from '../db/clock'
 import { isUnavailable } from '../db/sqlstate'
-import type { Finished, Sent } from '../idempotency/answers'
-import { type ParsedKey, parseKey, plainKey, quoteKey } from '../idempotency/key'
+import type { Sent } from '../idempotency/answers'
+import { type ParsedKey, parseKey, quoteKey } from '../idempotency/key'
 import type { Input, Operation } from '../idempotency/operation'
 import { fingerprintFor, type Outcome, replayOf, run } from '../idempotency/run'
 import { enqueueAccepted } from '../jobs/enqueue'
@@ -19,6 +20,7 @@ import { fromWeb, type Incoming } from './incoming'
 import { headersOf, partsOf } from './outcome'
 import { parsePrefer } from './prefer'
 import { problem } from './problem'
+import { type Replay, repeating, replayed, sentBefore } from './replay'
 import { requestIdFrom } from './request-id'
 import { complete, failure, type Parts, toResponse } from './respond'
 import { isStorable, validate } from './validate'
@@ -30,6 +32,18 @@ export interface KeyedRoute {
   (request: Request, context: { params: Promise<Params> }): Promise<Response>
   readonly keyed: true
   answer(incoming: Incoming, params: Params): Promise<Parts>
+  /** Who is calling, where that is known at once and they may have called before. */
+  repeater(headers: IncomingHttpHeaders): Tenant | undefined
+  /** At once, from this node's memory. */
+  replay(repeated: Repeated): Replay | undefined
+}
+
+interface Repeated {
+  tenant: Tenant
+  headers: IncomingHttpHeaders
+  params: Params
+  bytes: Buffer
+  startedMs: number
 }
 
 interface Keyed<Schema extends z.ZodType> {
@@ -58,9 +72,16 @@ export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): KeyedR
     call.headers['idempotency-key'] = key.ok ? quoteKey(key.key) : null
     return complete(parts, call.headers)
   }
+  const repeater: KeyedRoute['repeater'] = (headers) => repeating(services(), headers)
+  const replay: KeyedRoute['replay'] = ({ tenant, headers, params, bytes, startedMs }) => {
+    const node = services()
+    const named = { tenantId: tenant.id, endpoint: endpoint.operation(node).endpoint, key: headers['idempotency-key'] }
+    const finished = sentBefore(node, named, sentAs(headers['content-type'], params, bytes))
+    return finished && replayed(node, finished, headers['x-request-id'], startedMs)
+  }
   const route = async (request: Request, context: { params: Promise<Params> }) =>
     toResponse(await answer(fromWeb(request), (await context.params) ?? {}))
-  return Object.assign(route, { keyed: true as const, answer })
+  return Object.assign(route, { keyed: true as const, answer, repeater, replay })
 }
 
 /** A request while it is answered, and what is known of it by then. */
@@ -94,8 +115,8 @@ async function answerCall<Schema extends z.ZodType>(call: Call<Schema>): Promise
   const read = await readBytes(incoming)
   if (!read.ok) return problem(read.code)
   const { maxRequestAgeMs } = node.config
-  const sent = sentAs(call, read.bytes)
-  const known = sentBefore(node, labels, incoming, sent)
+  const sent = sentAs(incoming.header('content-type'), call.params, read.bytes)
+  const known = sentBefore(node, { ...labels, key: incoming.header('idempotency-key') }, sent)
   if (known && !isTooOld(incoming, maxRequestAgeMs)) {
     call.key = { ok: true, key: known.key }
     return answered(call, replayOf(known), ADMITTED)
@@ -183,21 +204,11 @@ function answered(call: Call, outcome: Outcome, admission: Admission): Parts {
 
 const preferencesOf = (incoming: Incoming) => parsePrefer(incoming.header('prefer'))
 
-const sentAs = ({ incoming, params }: Call, bytes: Buffer): Sent => ({
+const sentAs = (contentType: string | null | undefined, params: Params, bytes: Buffer): Sent => ({
   params: JSON.stringify(params),
-  contentType: incoming.header('content-type') ?? '',
+  contentType: contentType ?? '',
   body: bytes.toString('latin1'),
 })
-
-/** The answer of one who sent the very same, byte for byte: whatever is checked of a request was checked of that one. */
-function sentBefore(node: Services, { tenantId, endpoint }: Labels, incoming: Incoming, sent: Sent): Finished | null {
-  const key = plainKey(incoming.header('idempotency-key') ?? '')
-  const known = key === null ? undefined : node.boundary.answers?.find(tenantId, endpoint, key)
-  const before = known?.sent
-  return before?.body === sent.body && before.params === sent.params && before.contentType === sent.contentType
-    ? known!
-    : null
-}
 
 function isTooOld(incoming: Incoming, maxAgeMs: number | null): boolean {
   if (maxAgeMs === null) return false

@@ -55,6 +55,7 @@ export function reserveFor<Body, Report>(
     report,
     job: request.acceptedAs?.(id),
     mayCreate: request.mayCreate,
+    independent: operation.independent ?? false,
   }
   return reserve(boundary.store, reservation, () => boundary.step?.('taken'))
 }

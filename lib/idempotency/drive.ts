@@ -126,7 +126,18 @@ async function settleOwn<Body, Report>(
   const by = d.boundary.nodeId
   const event = { event: 'settled', by, attempt } as const
   const settled = await persist(d.boundary.store, d.lease, (store) =>
-    moving(d, 'completed', settle(store, { recordId, attempt, from: ['in_progress'], settlement, event })),
+    moving(
+      d,
+      'completed',
+      settle(store, {
+        recordId,
+        attempt,
+        from: ['in_progress'],
+        settlement,
+        event,
+        independent: d.operation.independent ?? false,
+      }),
+    ),
   )
   if (settled === 'store_lost') return storeLost(executed)
   if (settled) {

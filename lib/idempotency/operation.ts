@@ -78,6 +78,11 @@ export interface Operation<Body = unknown, Report = unknown> {
   /** Method and route template: the scope of its keys, with the tenant. */
   endpoint: string
   retentionHours?: number
+  /**
+   * What commits with a record touches only rows of that record: then many of them may begin, and end, in one statement.
+   * Two refunds of one order are not independent.
+   */
+  independent?: true
   newResource(): Resource
   /** What commits with the reservation, and with each later claim. `report` is a scalar that the phases receive. */
   begin(start: { attempt: Omit<Attempt<Body, Report>, 'report' | 'createdAt'>; first: boolean }): {

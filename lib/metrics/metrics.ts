@@ -1,25 +1,16 @@
 // Every number of the contract, counted once where its cause is known, in two places: in this process for Prometheus,
 // and in the store, over all nodes, for the console. Counting touches memory only; nothing here can fail a request.
-import { Counter, Histogram, Registry } from 'prom-client'
+import { Counter, Registry } from 'prom-client'
 import { databaseNowMs } from '../db/clock'
 import type { Store } from '../db/store'
 import type { BoundaryEvent, Moved } from '../idempotency/boundary'
 import { flowOf } from '../idempotency/flows'
+import type { KeyRecord } from '../idempotency/record'
 import type { Outcome } from '../idempotency/run'
 import { startFlushing } from './flush'
-import {
-  bucketOf,
-  COUNTER_NAMES,
-  COUNTERS,
-  type CounterName,
-  DURATION_BOUNDS,
-  type Labels,
-  MOVE,
-  PREFIX,
-} from './names'
-import { nameOfNumber, unsavedNumbers, unsavedReplays } from './unsaved'
-
-const LABEL_NAMES = ['endpoint', 'tenant'] as const
+import { bucketOf, type CounterName, type Labels, MOVE } from './names'
+import { openSeries, type Series } from './series'
+import { unsavedNumbers, unsavedReplays } from './unsaved'
 
 export interface Metrics {
   /** This process's counters and its histogram. */
@@ -28,6 +19,8 @@ export interface Metrics {
   observe(event: BoundaryEvent): void
   /** A keyed request came to this end. */
   answered(labels: Labels, outcome: Outcome, seconds: number): void
+  /** The same for one that was answered from memory. */
+  replayed(replay: Labels & Replayed, seconds: number): void
   storeFailed(labels: Labels): void
   /** Somebody who is no operator asked for what is the operators'. */
   operatorUnauthenticated(): void
@@ -35,62 +28,44 @@ export interface Metrics {
   close(): Promise<void>
 }
 
+/** The record whose answer was given again. */
+type Replayed = Pick<KeyRecord, 'id' | 'createdAt'>
+
 export function openMetrics(store: Pick<Store, 'query'>): Metrics {
   const registry = new Registry()
-  const counters = Object.fromEntries(
-    COUNTER_NAMES.map((name) => [
-      name,
-      new Counter({
-        name: `${PREFIX}${name}_total`,
-        help: COUNTERS[name],
-        labelNames: LABEL_NAMES,
-        registers: [registry],
-      }),
-    ]),
-  ) as Record<CounterName, Counter<(typeof LABEL_NAMES)[number]>>
-  const duration = new Histogram({
-    name: `${PREFIX}duration_seconds`,
-    help: 'Keyed requests from arrival to answer, waiting and the provider included',
-    labelNames: LABEL_NAMES,
-    buckets: [...DURATION_BOUNDS],
-    registers: [registry],
-  })
+  const numbers = unsavedNumbers()
+  const replays = unsavedReplays()
+  const flushing = startFlushing(store, numbers, replays)
+  const series = openSeries(numbers)
+  for (const metric of series.metrics) registry.registerMetric(metric)
   const unauthenticated = new Counter({
     name: 'onceover_operator_unauthenticated_total',
     help: 'Calls of the operator API by nobody that it knows, answered with 401',
     registers: [registry],
   })
 
-  const numbers = unsavedNumbers()
-  const replays = unsavedReplays()
-  const flushing = startFlushing(store, numbers, replays)
-  const met = new Set<string>()
-
-  function keep(metric: string, { endpoint, tenantId }: Labels, bucket: string, value: number): void {
-    const number = { metric, endpoint, tenantId, bucket, value, countedMs: performance.now() }
-    numbers.add(nameOfNumber(number), number)
-  }
-
-  // A series that is born with its first event has no rate: each begins at zero when its tenant is first met.
-  function meet({ endpoint, tenantId }: Labels): void {
-    const name = `${tenantId} ${endpoint}`
-    if (met.has(name)) return
-    met.add(name)
-    for (const counter of COUNTER_NAMES) counters[counter].inc({ endpoint, tenant: tenantId }, 0)
-  }
-
-  function count(name: CounterName, labels: Labels, value = 1): void {
-    meet(labels)
-    counters[name].inc({ endpoint: labels.endpoint, tenant: labels.tenantId }, value)
-    keep(name, labels, '', value)
-  }
-
   function move(moved: Moved): void {
-    const { from, to, count: many = 1, unknownSeconds } = moved
+    const { from, to, count = 1, unknownSeconds } = moved
+    const counted = series.of(moved)
     const flow = flowOf(from, to)
-    if (flow) keep(MOVE, moved, flow, many)
-    if (typeof unknownSeconds === 'number') keep('resolution', moved, bucketOf('resolution', unknownSeconds), 1)
-    if (to === null) count('ttl_pruned', moved, many)
+    if (flow) counted.keep(MOVE, flow, count)
+    if (typeof unknownSeconds === 'number') counted.keep('resolution', bucketOf('resolution', unknownSeconds), 1)
+    if (to === null) counted.count('ttl_pruned', count)
+  }
+
+  function gaveAgain(counted: Series, { id, createdAt }: Replayed): void {
+    const lastMs = performance.now()
+    const before = replays.get(id)
+    if (before) {
+      before.count++
+      before.lastMs = lastMs
+    } else replays.add(id, { recordId: id, count: 1, lastMs })
+    wanted(counted, createdAt)
+  }
+
+  function wanted(counted: Series, createdAt: Date): void {
+    const delaySeconds = Math.max(0, databaseNowMs() - createdAt.getTime()) / 1000
+    counted.keep('replay_delay', bucketOf('replay_delay', delaySeconds), 1)
   }
 
   return {
@@ -98,25 +73,25 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
     observe(event) {
       if (event.kind === 'moved') return move(event)
       const name = counterOfEvent(event)
-      if (name) count(name, event)
+      if (name) series.of(event).count(name)
     },
     answered(labels, outcome, seconds) {
-      meet(labels)
+      const counted = series.of(labels)
       const name = counterOfOutcome(outcome)
-      if (name) count(name, labels)
-      duration.observe({ endpoint: labels.endpoint, tenant: labels.tenantId }, seconds)
-      keep('duration', labels, bucketOf('duration', seconds), 1)
-      if (isAttempt(outcome)) keep('attempt', labels, bucketOf('attempt', seconds), 1)
-      const replayOf = outcome.kind === 'answered' ? outcome.replayOf : undefined
-      if (replayOf) replays.add(replayOf.id, { recordId: replayOf.id, count: 1, lastMs: performance.now() })
+      if (name) counted.count(name)
+      counted.took(seconds)
+      if (isAttempt(outcome)) counted.keep('attempt', bucketOf('attempt', seconds), 1)
+      if (outcome.kind === 'answered' && outcome.replayOf) gaveAgain(counted, outcome.replayOf)
       // Who came for an answer that is not kept any more came for it all the same.
-      const wanted = outcome.kind === 'expired' ? outcome.record : replayOf
-      if (wanted) {
-        const delaySeconds = Math.max(0, databaseNowMs() - wanted.createdAt.getTime()) / 1000
-        keep('replay_delay', labels, bucketOf('replay_delay', delaySeconds), 1)
-      }
+      if (outcome.kind === 'expired') wanted(counted, outcome.record.createdAt)
     },
-    storeFailed: (labels) => count('store_error', labels),
+    replayed(replay, seconds) {
+      const counted = series.of(replay)
+      counted.count('reserve_replay')
+      counted.took(seconds)
+      gaveAgain(counted, replay)
+    },
+    storeFailed: (labels) => series.of(labels).count('store_error'),
     operatorUnauthenticated: () => unauthenticated.inc(),
     flush: flushing.flush,
     close: flushing.close,

@@ -15,6 +15,7 @@ export const PLACE_ORDER = 'POST /api/orders'
 export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<OrderRequest, null> {
   return {
     endpoint: PLACE_ORDER,
+    independent: true,
     newResource: () => ({ type: 'order', id: newId('ord') }),
     begin: ({ attempt, first }) => ({ effects: first ? [insertOrder(attempt)] : [] }),
     recall: async () => null,

@@ -143,7 +143,7 @@ describe('discrepancies', () => {
   it('are closed once, and only that is written down', async () => {
     const id = await open()
     const held = barrier()
-    const late = before(bench.store, (statement) => statement.sql.includes('UPDATE discrepancies'), held.pass)
+    const late = before(bench.store, (statement) => statement.text.includes('UPDATE discrepancies'), held.pass)
     const second = closeDiscrepancy(late, operator(), { id, reason: 'second' })
     await held.reached
     await closeDiscrepancy(bench.store, operator(), { id, reason: 'first' })

@@ -43,7 +43,7 @@ describe('an owner that slept', () => {
     ...bench.boundary,
     store: tampered(bench.store, async (send, statement) => {
       const rows = await send()
-      if (statement.sql.includes(verb)) advance(clock, 59_500)
+      if (statement.text.includes(verb)) advance(clock, 59_500)
       return rows
     }),
   })
@@ -68,7 +68,7 @@ describe('an owner that slept', () => {
       const boundary = {
         ...bench.boundary,
         store: tampered(bench.store, (send, statement) => {
-          if (statement.sql.includes('INSERT INTO idempotency_records')) advance(clock, 59_500)
+          if (statement.text.includes('INSERT INTO idempotency_records')) advance(clock, 59_500)
           return send()
         }),
       }

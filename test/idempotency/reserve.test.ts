@@ -1,7 +1,8 @@
 // One statement to reserve, whatever happens around it: a free key, a taken one, a rival in the gap.
-import sql, { type Sql } from 'sql-template-tag'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../lib/db/id'
+import type { Statement } from '../../lib/db/together'
 import { type Reservation, reserve, reserveStatement, rivalStatement } from '../../lib/idempotency/sql/reserve'
 import { type Bench, newKey, openBench, orderOf, scriptedGateway, TENANT } from '../support/boundary'
 
@@ -41,6 +42,7 @@ function reservation(changes: Partial<Reservation> = {}): Reservation {
     report: undefined,
     job: undefined,
     mayCreate: true,
+    independent: true,
     ...changes,
   }
 }
@@ -151,7 +153,7 @@ describe('a taken key', () => {
     await reserve(bench.store, tombstone)
     await expire(tombstone.id)
     let refused = 0
-    const query = async <Row>(statement: Sql) => {
+    const query = async <Row>(statement: Statement) => {
       const rows = await bench.store.query<Row>(statement)
       if (rows.length > 0 || refused++ > 0) return rows
       await bench.db.query('DELETE FROM idempotency_records WHERE id = $1', [tombstone.id])
@@ -308,12 +310,18 @@ interface PlanNode {
 
 const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
-async function explain({ text, values }: Sql, mode: string): Promise<{ plan: PlanNode; text: string }> {
+/** An array as PostgreSQL writes one. */
+const literal = (value: unknown): string =>
+  Array.isArray(value)
+    ? `{${value.map((one) => (one === null ? 'NULL' : JSON.stringify(String(one))))}}`
+    : String(value)
+
+async function explain({ text, values }: Statement, mode: string): Promise<{ plan: PlanNode; text: string }> {
   const client = await bench.transaction()
   try {
     await client.query(`SET LOCAL plan_cache_mode = ${mode}`)
     await client.query(`PREPARE reserving AS ${text}`)
-    const literals = values.map((value) => (value === null ? 'NULL' : client.escapeLiteral(String(value))))
+    const literals = values.map((value) => (value === null ? 'NULL' : client.escapeLiteral(literal(value))))
     const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE reserving (${literals.join(', ')})`)
     const { Plan: plan } = rows[0]['QUERY PLAN'][0]
     return { plan, text: JSON.stringify(plan) }

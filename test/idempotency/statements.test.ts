@@ -68,6 +68,38 @@ describe('a fresh order', () => {
   })
 })
 
+describe('many fresh orders at once', () => {
+  const many = 50
+
+  it('take two statements together', async () => {
+    const calling = barrier(many)
+    const gateway = scriptedGateway()
+    for (let i = 0; i < many; i++)
+      gateway.nextCall(async () => {
+        await calling.pass()
+        return charged()
+      })
+    const sent = await bench.sentBy(async () => {
+      const placing = Array.from({ length: many }, () => bench.place(gateway, orderOf()))
+      await calling.reached
+      calling.open()
+      expect(new Set((await Promise.all(placing)).map(toldBy))).toEqual(new Set(['201']))
+    })
+    expect(verbs(sent)).toEqual(['reserve', 'settle'])
+  })
+
+  it('under few keys are charged once for each, whoever they were sent with', async () => {
+    const gateway = scriptedGateway()
+    const orders = Array.from({ length: 10 }, () => ({ body: orderOf(), key: newKey() }))
+    const placing = Array.from({ length: many }, (_, i) => orders[i % orders.length]!).map(({ body, key }) =>
+      bench.place(gateway, body, { key }),
+    )
+    const told = (await Promise.all(placing)).map(toldBy)
+    expect(told.filter((one) => one === '201')).toHaveLength(orders.length)
+    expect(gateway.calls).toHaveLength(orders.length)
+  })
+})
+
 describe('a replay', () => {
   it('takes two statements and gives the same bytes', async () => {
     const gateway = scriptedGateway()

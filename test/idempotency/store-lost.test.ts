@@ -1,8 +1,8 @@
 // The store is lost after the provider was called: the owner keeps trying until its lease ends, its client waits a
 // moment for the true answer, and a commit whose acknowledgement was lost is not mistaken for a rival's.
-import type { Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
+import type { Statement } from '../../lib/db/together'
 import { persisted } from '../../lib/idempotency/persist'
 import {
   answerOf,
@@ -41,19 +41,19 @@ beforeEach(() => {
 const place = (asking = {}) => bench.place(gateway, body, { key, ...asking })
 const through = (store: typeof bench.store, changes = {}) => ({ boundary: { ...bench.boundary, store, ...changes } })
 
-const isReserve = (statement: Sql) => statement.sql.includes('INSERT INTO idempotency_records')
-const isRelease = (statement: Sql) => statement.sql.includes("state = 'failed_retryable', version")
-const isGiveUp = (statement: Sql) => statement.sql.includes("state = 'unknown', version")
+const isReserve = (statement: Statement) => statement.text.includes('INSERT INTO idempotency_records')
+const isRelease = (statement: Statement) => statement.text.includes("state = 'failed_retryable', version")
+const isGiveUp = (statement: Statement) => statement.text.includes("state = 'unknown', version")
 
 /** A store that can't be reached for certain statements for as long as `lost` says so. */
-const losing = (which: (statement: Sql) => boolean, lost: () => boolean) =>
+const losing = (which: (statement: Statement) => boolean, lost: () => boolean) =>
   tampered(bench.store, (send, statement) => {
     if (which(statement) && lost()) throw new StoreUnavailable(connectionLost())
     return send()
   })
 
 /** A store that does as it is told and then loses the connection, once. */
-function losingTheAcknowledgement(which: (statement: Sql) => boolean) {
+function losingTheAcknowledgement(which: (statement: Statement) => boolean) {
   let lost = false
   return tampered(bench.store, async (send, statement) => {
     const rows = await send()
@@ -120,7 +120,7 @@ describe('a store lost between the provider’s answer and the settle', () => {
   it('whose circuit is open is asked past the circuit', async () => {
     const store = {
       ...bench.store,
-      query: <Row>(statement: Sql): Promise<Row[]> =>
+      query: <Row>(statement: Statement): Promise<Row[]> =>
         isSettle(statement) ? Promise.reject(new StoreUnavailable(null)) : bench.store.query<Row>(statement),
     }
     expect(toldBy(await place(through(store)))).toBe('201')

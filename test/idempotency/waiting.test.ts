@@ -1,10 +1,10 @@
 // A duplicate that waits learns of the end by notification, from any node, and asks nothing meanwhile.
 import pg from 'pg'
-import type { Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openNotifications } from '../../lib/db/notifications'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { openStore } from '../../lib/db/store'
+import type { Statement } from '../../lib/db/together'
 import { CHANNEL } from '../../lib/idempotency/sql/notify'
 import { settle } from '../../lib/idempotency/sql/settle'
 import { openWaiting } from '../../lib/idempotency/waiting'
@@ -40,7 +40,7 @@ async function ownerInCall(outcome: () => CallOutcome, asking = {}) {
   return { owner, providerAnswers: call.open }
 }
 
-const asksToBeTold = (statement: Sql) => statement.sql.includes('SET awaited')
+const asksToBeTold = (statement: Statement) => statement.text.includes('SET awaited')
 
 const untilAwaited = () =>
   vi.waitFor(async () => expect(await bench.recordOf(key)).toMatchObject({ awaited: true }), { interval: 5 })

@@ -1,7 +1,7 @@
 // Signing in: who gets in, who does not and learns nothing from it, and that nobody can guess for long.
 import { randomUUID } from 'node:crypto'
-import type { Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Statement } from '../../lib/db/together'
 import { isRefused } from '../../lib/operators/refusal'
 import type { Sessions } from '../../lib/operators/session'
 import { countTry } from '../../lib/operators/sign-in-tries'
@@ -19,8 +19,8 @@ afterAll(() => staff?.close())
 const wrong = { refused: 'unauthenticated', detail: expect.stringContaining('No operator') }
 const limited = { refused: 'rate_limited', detail: expect.any(String), afterSeconds: expect.any(Number) }
 
-const isAdmission = (statement: Sql) => statement.sql.includes('FOR SHARE OF o, a')
-const isTry = (statement: Sql) => statement.sql.includes('INSERT INTO sign_in_failures')
+const isAdmission = (statement: Statement) => statement.text.includes('FOR SHARE OF o, a')
+const isTry = (statement: Statement) => statement.text.includes('INSERT INTO sign_in_failures')
 
 /** As if all of the window had passed. */
 const endWindow = () => staff.db.query(`UPDATE sign_in_failures SET since = since - interval '15 minutes'`)
@@ -320,7 +320,7 @@ describe('a store that is gone while the password is checked', () => {
     pool.connect = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
     pool.query = pool.connect
     const gone = vi.fn(() => Promise.reject(Object.assign(new Error('gone'), { code: 'STORE_UNAVAILABLE' })))
-    const store = tampered({ ...staff.store, pool }, (send, { sql }) => (sql === 'SELECT 1' ? gone() : send()))
+    const store = tampered({ ...staff.store, pool }, (send, { text }) => (text === 'SELECT 1' ? gone() : send()))
     await expect(staff.signIn(ada, staff.otherNode(store))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     expect(gone).toHaveBeenCalledOnce()
   })

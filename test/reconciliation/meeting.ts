@@ -1,9 +1,9 @@
 // Where actors meet on one record: a provider whose charges can be counted, and that honours no keys, so that a second
 // call is a second charge; every actor as the node runs it; and places where each can be held.
 import type pg from 'pg'
-import type { Sql } from 'sql-template-tag'
 import { expect } from 'vitest'
 import type { Store } from '../../lib/db/store'
+import type { Statement } from '../../lib/db/together'
 import type { Boundary } from '../../lib/idempotency/boundary'
 import type { Applied } from '../../lib/idempotency/evidence'
 import type { AnyOperation } from '../../lib/idempotency/operation'
@@ -180,7 +180,7 @@ export type Meeting = Awaited<ReturnType<typeof openMeeting>>
 export type OneKey = ReturnType<Meeting['begin']>
 
 /** A store that stops before the first statement of its kind, as a node would that is slow just there. */
-export function heldBefore(store: Store, statement: (sent: Sql) => boolean): { store: Store; held: Barrier } {
+export function heldBefore(store: Store, statement: (sent: Statement) => boolean): { store: Store; held: Barrier } {
   const held = barrier()
   let stopped = false
   return {
@@ -195,5 +195,5 @@ export function heldBefore(store: Store, statement: (sent: Sql) => boolean): { s
   }
 }
 
-export const isClaim = (sent: Sql): boolean => sent.sql.includes("state = 'in_progress', attempt")
-export const isRelease = (sent: Sql): boolean => sent.sql.includes("state = 'failed_retryable', version")
+export const isClaim = (sent: Statement): boolean => sent.text.includes("state = 'in_progress', attempt")
+export const isRelease = (sent: Statement): boolean => sent.text.includes("state = 'failed_retryable', version")

@@ -2,10 +2,10 @@
 // record's own instants, and two parties meet at barriers: nothing here sleeps.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import type { Sql } from 'sql-template-tag'
 import { expect, vi } from 'vitest'
 import { openNotifications } from '../../lib/db/notifications'
 import { openStore, type Store } from '../../lib/db/store'
+import type { Statement } from '../../lib/db/together'
 import { problem } from '../../lib/http/problem'
 import type { Boundary } from '../../lib/idempotency/boundary'
 import type { Operation } from '../../lib/idempotency/operation'
@@ -27,7 +27,9 @@ export interface Barrier {
   open(): void
 }
 
-export function barrier(): Barrier {
+/** @param parties so many have to come before it counts as reached */
+export function barrier(parties = 1): Barrier {
+  let missing = parties
   let arrive = () => {}
   let open = () => {}
   const reached = new Promise<void>((resolve) => {
@@ -40,7 +42,7 @@ export function barrier(): Barrier {
     reached,
     open,
     pass() {
-      arrive()
+      if (--missing === 0) arrive()
       return opened
     },
   }
@@ -94,7 +96,7 @@ export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
 /** A store between which and its caller the test stands: it may fail before a statement, after it, or not at all. */
 export function tampered(
   store: Store,
-  tamper: <Row>(send: () => Promise<Row[]>, statement: Sql) => Promise<Row[]>,
+  tamper: <Row>(send: () => Promise<Row[]>, statement: Statement) => Promise<Row[]>,
 ): Store {
   return {
     pool: store.pool,
@@ -105,7 +107,7 @@ export function tampered(
 }
 
 /** Before the first statement of a kind is sent, the test does something; the statement waits for that. */
-export function before(store: Store, which: (statement: Sql) => boolean, first: () => Promise<unknown>): Store {
+export function before(store: Store, which: (statement: Statement) => boolean, first: () => Promise<unknown>): Store {
   let done: Promise<unknown> | null = null
   return tampered(store, async (send, statement) => {
     if (which(statement)) {
@@ -121,7 +123,7 @@ export const storeOn = (client: pg.PoolClient): Pick<Store, 'query'> => ({
   query: async (statement) => (await client.query(statement)).rows,
 })
 
-export const isSettle = (statement: Sql): boolean => statement.sql.includes("state = 'completed', version")
+export const isSettle = (statement: Statement): boolean => statement.text.includes("state = 'completed', version")
 export const connectionLost = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 
 /** Every statement that the pool's connections send, BEGIN and COMMIT too, in the order in which they are sent. */

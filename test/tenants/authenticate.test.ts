@@ -1,10 +1,11 @@
 // Who is calling: the tenant comes from the key alone, a dead key is nobody's, and where that can't be told nobody is
 // refused for it.
-import sql, { type Sql } from 'sql-template-tag'
+import sql from 'sql-template-tag'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newId } from '../../lib/db/id'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { openStore, type Store } from '../../lib/db/store'
+import type { Statement } from '../../lib/db/together'
 import { hashSecret, newSecret, sameSecret } from '../../lib/secret'
 import { type Authenticator, openAuthenticator } from '../../lib/tenants/authenticate'
 import { tampered } from '../support/boundary'
@@ -39,7 +40,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-const isNote = ({ sql }: Sql) => sql.includes('UPDATE api_keys')
+const isNote = ({ text }: Statement) => text.includes('UPDATE api_keys')
 /** How a use is noted: every test but its own lets it happen. */
 let noting: <Row>(send: () => Promise<Row[]>) => Promise<Row[]> = (send) => send()
 

@@ -2,6 +2,7 @@
 // one is refused by the unique index and then told what it found.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
+import { alone, type Statement, together } from '../../db/together'
 import type { Effects, Input, Resource } from '../operation'
 import { type KeyRecord, RECORD_COLUMNS, type RecordRow, toRecord } from '../record'
 import { withEffects } from './effects'
@@ -28,6 +29,8 @@ export interface Reservation {
   job: Sql | undefined
   /** False where the tenant is at a limit: an existing record is still found, none is created. */
   mayCreate: boolean
+  /** Whether others may be reserved in the same statement. */
+  independent: boolean
 }
 
 export type Reserved =
@@ -56,7 +59,7 @@ interface CreatedRow {
 }
 
 /** No row: the key is taken, by a record that was committed before this statement came to its end. */
-export function reserveStatement(r: Reservation): Sql {
+export function reserveStatement(r: Reservation): Statement {
   const leased = r.phase !== null
   const begun = created({
     event: leased ? 'reserved' : 'accepted',
@@ -64,8 +67,8 @@ export function reserveStatement(r: Reservation): Sql {
     requestId: r.requestId,
     ...(r.phase ? { attempt: 1, recoveryPoint: r.phase.name } : {}),
   })
-  return sql`
-    WITH moved AS (
+  const body = sql`
+    written AS (
       INSERT INTO idempotency_records AS r (
         id, tenant_id, endpoint, key, fingerprint, state, async, attempt, recovery_point, external,
         locked_until, locked_by, settles_at, request, request_id, resource_type, resource_id,
@@ -77,12 +80,13 @@ export function reserveStatement(r: Reservation): Sql {
         now.at + ${leased ? r.leaseMs + r.settleMs : null}::float8 * interval '1 ms',
         ${r.request}, ${r.requestId}, ${r.resource.type}, ${r.resource.id},
         ${r.retentionSeconds}::float8, now.at, now.at + ${r.retentionSeconds}::float8 * interval '1 s', ${begun}
-      FROM ${NOW}
+      FROM ${NOW}, sent
       ON CONFLICT (tenant_id, endpoint, key) DO NOTHING
       RETURNING r.*
-    )${withEffects(r.effects)}
-    SELECT created_at, expires_at, ${r.report ?? sql`NULL::json`} AS report, ${r.job ?? sql`NULL`}::text AS job
+    ), moved AS (SELECT * FROM written JOIN sent ON ${r.id} = written.id)${withEffects(r.effects)}
+    SELECT id, created_at, expires_at, ${r.report ?? sql`NULL::json`} AS report, ${r.job ?? sql`NULL`}::text AS job
     FROM moved r`
+  return r.independent ? together({ id: r.id, lock: `${r.tenantId} ${r.endpoint} ${r.key}` }, body) : alone(body)
 }
 
 /** As it was written: nobody else has touched it yet, or whoever did has a later attempt. */

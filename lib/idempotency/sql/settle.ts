@@ -2,6 +2,7 @@
 // together, guarded by the state and attempt that the writer read before it asked anyone.
 import sql, { empty } from 'sql-template-tag'
 import type { Store } from '../../db/store'
+import { alone, together } from '../../db/together'
 import type { Settlement } from '../operation'
 import { ANSWER_VERSION } from '../record'
 import type { State } from '../states'
@@ -18,6 +19,8 @@ export interface Settle {
   version?: number
   settlement: Settlement
   event: TimelineEvent
+  /** Whether others may be settled in the same statement. */
+  independent?: boolean
 }
 
 type Query = Pick<Store, 'query'>
@@ -32,8 +35,9 @@ export interface Settled {
 /** Null when the record was not there any more as it was read: the writer is late. */
 export async function settle(store: Query, s: Settle): Promise<Settled | null> {
   const { answer, effects, effectRef, nothingMade } = s.settlement
-  const [row] = await store.query<Settled>(sql`
-    WITH moved AS (
+  const { recordId: id } = s
+  const body = sql`
+    moved AS (
       UPDATE idempotency_records r SET
         state = 'completed', version = version + 1,
         response_status = ${answer.status}::smallint, response_headers = ${JSON.stringify(answer.headers)},
@@ -42,14 +46,15 @@ export async function settle(store: Query, s: Settle): Promise<Settled | null> {
         completed_at = now.at, expires_at = now.at + retention_seconds * interval '1 s',
         locked_until = NULL, locked_by = NULL, reconcile_after = NULL, dead_lettered_at = NULL, last_error_code = NULL,
         timeline = ${appended({ ...s.event, status: answer.status })}
-      FROM ${NOW}
-      WHERE id = ${s.recordId} AND state = ANY(${s.from}::record_state[]) AND attempt = ${s.attempt}::int
+      FROM ${NOW}, sent
+      WHERE id = ${s.recordId} AND state = ANY(${`{${s.from}}`}::record_state[]) AND attempt = ${s.attempt}::int
         ${atVersion(s.version)}
         -- a decline or a refusal is not the last word while evidence of the effect is stored
         AND (NOT effect_evidence OR ${answer.status}::smallint < 300)
-      RETURNING r.*
+      RETURNING r.*, sent.*
     )${withEffects(effects)}
-    SELECT expires_at AS "expiresAt", completed_at AS "completedAt", ${unknownSeconds(s.from)} AS "unknownSeconds",
-      ${NOTIFY_WAITERS} FROM moved`)
+    SELECT id, expires_at AS "expiresAt", completed_at AS "completedAt", ${unknownSeconds(s.from)} AS "unknownSeconds",
+      ${NOTIFY_WAITERS} FROM moved`
+  const [row] = await store.query<Settled>(s.independent ? together({ id, lock: id }, body) : alone(body))
   return row ?? null
 }

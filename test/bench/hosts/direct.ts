@@ -17,7 +17,8 @@ const route = {
     const answer = await handle(String(body), String(incoming.header('idempotency-key')))
     return { ...answer, headers: { ...answer.headers } }
   },
-} as Pick<KeyedRoute, 'answer'> as KeyedRoute
+  repeater: () => undefined,
+} as Pick<KeyedRoute, 'answer' | 'repeater'> as KeyedRoute
 const answered = direct({ 'POST /api/orders': route })
 server.open(
   (request, response) => answered(request, response) || response.writeHead(404).end(),

@@ -1,0 +1,72 @@
+// The shortest way to an answer: somebody sends again, byte for byte, what was answered before, and the answer is at
+// hand. Nothing is parsed, nobody is asked and nothing is waited for, so it is no promise either. Whatever is not exactly
+// this goes the long way, and finds there what it would have found.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Finished, Sent } from '../idempotency/answers'
+import { plainKey, quoteKey } from '../idempotency/key'
+import { replayOf } from '../idempotency/run'
+import type { Services } from '../node/services'
+import type { Tenant } from '../tenants/authenticate'
+import { bearerFrom } from './bearer'
+import { headersOf } from './outcome'
+import { parsePrefer } from './prefer'
+import { requestIdFrom } from './request-id'
+import { complete } from './respond'
+
+/** An answer as Node's server takes it: names and values in turn. */
+export interface Replay {
+  status: number
+  head: string[]
+  body: string
+}
+
+/** Who is calling, where that is known and what they want can be a plain replay. */
+export function repeating(node: Services, headers: IncomingHttpHeaders): Tenant | undefined {
+  // What they prefer is answered with a header of its own, and how old they may be is asked of every request.
+  if (headers.prefer !== undefined || node.config.maxRequestAgeMs !== null) return undefined
+  const apiKey = bearerFrom(headers.authorization ?? null)
+  return apiKey === null ? undefined : node.authenticator.recall(apiKey)
+}
+
+/** The answer of one who sent the very same: whatever is checked of a request was checked of that one. */
+export function sentBefore(
+  node: Services,
+  { tenantId, endpoint, key }: { tenantId: string; endpoint: string; key: string | string[] | null | undefined },
+  sent: Sent,
+): Finished | undefined {
+  const plain = typeof key === 'string' ? plainKey(key) : null
+  const known = plain === null ? undefined : node.boundary.answers?.find(tenantId, endpoint, plain)
+  const before = known?.sent
+  return before?.body === sent.body && before.params === sent.params && before.contentType === sent.contentType
+    ? known
+    : undefined
+}
+
+export function replayed(
+  node: Services,
+  finished: Finished,
+  requestId: string | string[] | undefined,
+  startedMs: number,
+): Replay {
+  node.metrics.replayed(finished, (performance.now() - startedMs) / 1000)
+  const { status, body } = finished.answer
+  const head = headOf(finished).concat('x-request-id', requestIdFrom(typeof requestId === 'string' ? requestId : null))
+  return { status, head, body }
+}
+
+const heads = new WeakMap<Finished, string[]>()
+
+/** All that is the same every time. */
+function headOf(finished: Finished): string[] {
+  let head = heads.get(finished)
+  if (head) return head
+  const { answer, key } = finished
+  const { headers } = complete(answer, {
+    ...headersOf(replayOf(finished), parsePrefer(null)),
+    'idempotency-key': quoteKey(key),
+    'content-length': String(Buffer.byteLength(answer.body)),
+  })
+  head = Object.entries(headers).flat()
+  heads.set(finished, head)
+  return head
+}

@@ -1,0 +1,184 @@
+// Many requests in one statement: who goes together, who gets what, and what one of them can do to the others.
+import sql from 'sql-template-tag'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { isUnavailable, StoreUnavailable } from '../../lib/db/sqlstate'
+import { openStore, type Store } from '../../lib/db/store'
+import { alone, gathering, isTogether, type Statement, type Together, together } from '../../lib/db/together'
+import { barrier } from '../support/boundary'
+import { cloneDatabase } from '../support/database'
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>
+let store: Store
+beforeAll(async () => {
+  database = await cloneDatabase()
+  store = openStore(database.url, { max: 8, applicationName: 'together' })
+  await store.pool.query('CREATE TABLE things (id text PRIMARY KEY, number int NOT NULL CHECK (number > 0), note text)')
+})
+beforeEach(() => store.pool.query('TRUNCATE things'))
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+const ADD = (id: string, number: number, note: string | null) => sql`
+  written AS (
+    INSERT INTO things SELECT ${id}, ${number}::int, ${note} FROM sent ON CONFLICT DO NOTHING RETURNING *
+  ), moved AS (SELECT * FROM written JOIN sent ON ${id} = written.id)
+  SELECT id, number, ${note} AS said FROM moved`
+
+const add = (id: string, number = 1, note: string | null = null) => together({ id, lock: id }, ADD(id, number, note))
+
+const ids = (statement: Statement): string[] => statement.values[0] as string[]
+
+/** Each statement that is sent waits until it is let go. */
+function held() {
+  const sent: { ids: string[]; go: ReturnType<typeof barrier> }[] = []
+  const run = async <Row>(statement: Statement): Promise<Row[]> => {
+    const go = barrier()
+    sent.push({ ids: ids(statement), go })
+    await go.pass()
+    return store.query<Row>({ text: statement.text, values: statement.values })
+  }
+  return { sent, query: gathering(run, (error) => !isUnavailable(error)) }
+}
+
+const arrived = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+
+describe('a statement for many', () => {
+  it('gives each what is its own, whatever it says', async () => {
+    const notes = ['', 'NULL', null, '{a,"b"}', 'back\\slash "quoted"', '🐈 — ’', ' spaces ', "it's", '\t\n']
+    const rows = await Promise.all(notes.map((note, i) => store.query(add(`id-${i}`, i + 1, note))))
+    expect(rows).toEqual(notes.map((note, i) => [{ id: `id-${i}`, number: i + 1, said: note }]))
+    const { rows: stored } = await store.pool.query('SELECT note FROM things ORDER BY number')
+    expect(stored.map(({ note }) => note)).toEqual(notes)
+  })
+
+  it('gives nothing to who was refused, and only to them', async () => {
+    await store.query(add('taken'))
+    const [free, taken] = await Promise.all([store.query(add('free')), store.query(add('taken'))])
+    expect([free.length, taken.length]).toEqual([1, 0])
+  })
+
+  it('is also a statement of its own, for a transaction that is somebody else’s', async () => {
+    const { rows } = await store.pool.query(add('one', 7, 'said'))
+    expect(rows).toEqual([{ id: 'one', number: 7, said: 'said' }])
+  })
+
+  it('runs alone with its values as they are, where it may touch what is not its own', async () => {
+    const statement = alone(ADD('one', 7, 'said'))
+    expect(isTogether(statement)).toBe(false)
+    expect(await store.query(statement)).toEqual([{ id: 'one', number: 7, said: 'said' }])
+  })
+})
+
+describe('who goes together', () => {
+  it('one by one while the line is free', async () => {
+    const { sent, query } = held()
+    for (const id of ['a', 'b']) {
+      const asked = query(add(id))
+      await arrived()
+      sent.at(-1)!.go.open()
+      await asked
+    }
+    expect(sent.map((one) => one.ids)).toEqual([['a'], ['b']])
+  })
+
+  it('all that came while it was taken, in the order of their locks', async () => {
+    const { sent, query } = held()
+    const first = query(add('first'))
+    await arrived()
+    const others = ['c', 'a', 'b'].map((id) => query(add(id)))
+    sent[0]!.go.open()
+    await first
+    await arrived()
+    sent[1]!.go.open()
+    await Promise.all(others)
+    expect(sent.map((one) => one.ids)).toEqual([['first'], ['a', 'b', 'c']])
+  })
+
+  it('not two of one row: the second goes after the first', async () => {
+    const { sent, query } = held()
+    const both = [query(add('same')), query(add('same'))]
+    await arrived()
+    sent[0]!.go.open()
+    expect(await both[0]).toHaveLength(1)
+    await arrived()
+    sent[1]!.go.open()
+    expect(await both[1]).toHaveLength(0)
+    expect(sent.map((one) => one.ids)).toEqual([['same'], ['same']])
+  })
+
+  it('no more than a few dozen, and all of them in the end', async () => {
+    const asked = Array.from({ length: 200 }, (_, i) => `id-${i}`)
+    const sizes: number[] = []
+    const query = gathering(
+      (statement) => {
+        sizes.push(ids(statement).length)
+        return store.query({ text: statement.text, values: statement.values })
+      },
+      () => false,
+    )
+    const rows = await Promise.all(asked.map((id) => query<{ id: string }>(add(id))))
+    expect(rows.map(([row]) => row?.id)).toEqual(asked)
+    expect(Math.max(...sizes)).toBe(64)
+  })
+
+  it('nobody with a statement that is held up for long', async () => {
+    const { sent, query } = held()
+    const stuck = query(add('stuck'))
+    await arrived()
+    const other = query(add('other'))
+    await expect.poll(() => sent.length).toBe(2)
+    sent[1]!.go.open()
+    expect(await other).toHaveLength(1)
+    sent[0]!.go.open()
+    expect(await stuck).toHaveLength(1)
+  })
+})
+
+describe('one that fails', () => {
+  it('fails for itself: the others go through', async () => {
+    const results = await Promise.allSettled([
+      store.query(add('good')),
+      store.query(add('bad', -1)),
+      store.query(add('nul', 1, 'a\0b')),
+      store.query(add('also')),
+    ])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    const { rows } = await store.pool.query('SELECT id FROM things ORDER BY id')
+    expect(rows.map(({ id }) => id)).toEqual(['also', 'good'])
+  })
+
+  it('for want of a store fails for all, and is not sent again', async () => {
+    let runs = 0
+    const query = gathering(
+      () => {
+        runs++
+        return Promise.reject(new StoreUnavailable('gone'))
+      },
+      (error) => !isUnavailable(error),
+    )
+    const results = await Promise.allSettled([query(add('a')), query(add('b'))])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(runs).toBe(1)
+  })
+})
+
+it('two nodes that send the same keys the other way round wait for each other, never both', async () => {
+  const other = openStore(database.url, { max: 8, applicationName: 'together' })
+  const keys = Array.from({ length: 40 }, (_, i) => `key-${String(i).padStart(3, '0')}`)
+  try {
+    for (let round = 0; round < 20; round++) {
+      const send = (to: Store, wanted: string[]) =>
+        wanted.map((key) =>
+          to.query<Together>(together({ id: `${round}-${key}`, lock: key }, ADD(`${round}-${key}`, 1, null))),
+        )
+      const results = await Promise.all([...send(store, keys), ...send(other, keys.toReversed())])
+      expect(results.filter((rows) => rows.length === 1)).toHaveLength(keys.length)
+    }
+    const { rows } = await store.pool.query('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
+    expect(Number(rows[0].deadlocks)).toBe(0)
+  } finally {
+    await other.close()
+  }
+})
