@@ -48,6 +48,13 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/** The server ended the statement and undid it: it waited too long for a lock, say. */
+const CANCELED = '57014'
+
+/** The server itself says that nothing was done, and that it is there. */
+export const isRefusal = (error: unknown): boolean =>
+  !isUnavailable(error) || codeOf((error as { cause?: unknown } | null)?.cause) === CANCELED
+
 export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error))
 /** The database itself refused the row: whoever wrote it asked for something that can't be. */
 export const isIntegrityViolation = (error: unknown): boolean => codeOf(error).startsWith('23')

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import sql from 'sql-template-tag'
 import { Circuit } from './circuit'
-import { isQueueTimeout, isRetryable, isUnavailable, StoreUnavailable } from './sqlstate'
+import { isQueueTimeout, isRefusal, isRetryable, isUnavailable, StoreUnavailable } from './sqlstate'
 import { gathering, isTogether, type Statement } from './together'
 
 /** A reservation waits for a rival's commit, which is one statement long: longer than this, something is wrong. */
@@ -108,7 +108,7 @@ export function openStore(url: string, options: PoolOptions): Store {
       throw error
     }
   }
-  const gather = gathering(ask, (error) => !isUnavailable(error))
+  const gather = gathering(ask, isRefusal)
 
   return {
     pool,

@@ -2,6 +2,7 @@
 // statement with one commit: planned, checked and flushed once for all of them. Nobody waits for company: who comes while
 // the line is free goes at once, and those who come while it is taken go together as soon as it is not.
 import sql, { type Sql } from 'sql-template-tag'
+import { StoreUnavailable } from './sqlstate'
 
 /** What the store needs to know of a statement. */
 export type Statement = Pick<Sql, 'text' | 'values'>
@@ -59,9 +60,12 @@ const MOST = 64
 const PATIENCE_MS = 50
 /** …as long as there are no more than so many: the rest of the pool is for others. */
 const MOST_UNDER_WAY = 4
+/** And after this long it is said that the store can't be asked, as to everybody who waits for a connection. */
+const LONGEST_WAIT_MS = 3000
 
 interface Waiting {
   statement: Together
+  sinceMs: number
   resolve(rows: unknown[]): void
   reject(error: unknown): void
 }
@@ -74,6 +78,7 @@ class Line {
   #underWay = 0
   #due: NodeJS.Immediate | null = null
   #patience: NodeJS.Timeout | null = null
+  #limit: NodeJS.Timeout | null = null
 
   constructor(run: (statement: Statement) => Promise<unknown[]>, isRefusal: (error: unknown) => boolean) {
     this.#run = run
@@ -86,10 +91,21 @@ class Line {
   }
 
   #next(): void {
-    if (this.#waiting.length === 0) return
+    const [longest] = this.#waiting
+    if (!longest) return
+    this.#limit ??= setTimeout(() => this.#turnAway(), longest.sinceMs + LONGEST_WAIT_MS - performance.now())
     // Not before everything is read that has arrived by now.
     if (this.#underWay === 0) this.#due ??= setImmediate(() => this.#send())
     else if (this.#underWay < MOST_UNDER_WAY) this.#patience ??= setTimeout(() => this.#send(), PATIENCE_MS)
+  }
+
+  #turnAway(): void {
+    this.#limit = null
+    const sentBy = performance.now() - LONGEST_WAIT_MS
+    const late = this.#waiting.filter(({ sinceMs }) => sinceMs <= sentBy)
+    this.#waiting = this.#waiting.filter(({ sinceMs }) => sinceMs > sentBy)
+    for (const { reject } of late) reject(new StoreUnavailable('too many wait for it'))
+    this.#next()
   }
 
   async #send(): Promise<void> {
@@ -112,7 +128,7 @@ class Line {
     } catch (error) {
       // Nothing of it was done, and one of them is to blame: each for itself, the others go through.
       if (sent.length > 1 && this.#isRefusal(error))
-        for (const { statement, resolve, reject } of sent) this.#run(statement).then(resolve, reject)
+        await Promise.all(sent.map(({ statement, resolve, reject }) => this.#run(statement).then(resolve, reject)))
       else for (const { reject } of sent) reject(error)
     } finally {
       this.#underWay--
@@ -146,7 +162,7 @@ function merged(sent: readonly Waiting[]): Statement {
 
 /**
  * @param run one statement, whole or not at all
- * @param isRefusal whether the store has run nothing and said so: the same again would fail again
+ * @param isRefusal whether the store says itself that nothing of it was done, and could do another
  */
 export function gathering(
   run: <Row>(statement: Statement) => Promise<Row[]>,
@@ -160,6 +176,11 @@ export function gathering(
   }
   return (statement) =>
     new Promise((resolve, reject) =>
-      lineOf(statement.text).join({ statement, resolve: resolve as Waiting['resolve'], reject }),
+      lineOf(statement.text).join({
+        statement,
+        sinceMs: performance.now(),
+        resolve: resolve as Waiting['resolve'],
+        reject,
+      }),
     )
 }

@@ -37,7 +37,7 @@ export function parseJson(bytes: Buffer): { ok: true; value: unknown } | Refused
   }
 }
 
-const isJson = (contentType: string | null): boolean =>
+export const isJson = (contentType: string | null): boolean =>
   contentType?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
 
 const announcesTooMuch = (incoming: Incoming): boolean =>

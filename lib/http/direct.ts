@@ -29,34 +29,47 @@ export function direct(routes: Record<string, KeyedRoute>): Direct {
 /** First whether it is a replay: that can be told without a promise. */
 function take(route: KeyedRoute, request: IncomingMessage, response: ServerResponse, params: Params): void {
   const startedMs = performance.now()
-  const { headers } = request
-  const tenant = route.repeater(headers)
-  if (!tenant || !(Number(headers['content-length']) <= MAX_BODY_BYTES))
-    return void answer(route, request, response, params)
+  if (!route.mayReplay(request.headers)) return void answer(route, request, response, { params, startedMs })
   readWhole(request, MAX_BODY_BYTES, (body) => {
-    const replay = body instanceof Buffer && route.replay({ tenant, headers, params, bytes: body, startedMs })
-    if (replay) response.writeHead(replay.status, replay.head).end(replay.body)
-    else answer(route, request, response, params, body)
+    try {
+      const replay =
+        body instanceof Buffer && route.replay({ headers: request.headers, params, bytes: body, startedMs })
+      if (replay) response.writeHead(replay.status, replay.head).end(replay.body)
+      else answer(route, request, response, { params, startedMs, body })
+    } catch (error) {
+      fail(response, error)
+    }
   })
+}
+
+interface Taken {
+  params: Params
+  startedMs: number
+  /** What was read of it already. */
+  body?: ReadBody
 }
 
 async function answer(
   route: KeyedRoute,
   request: IncomingMessage,
   response: ServerResponse,
-  params: Params,
-  read?: ReadBody,
+  { params, startedMs, body: read }: Taken,
 ): Promise<void> {
   try {
-    const { status, headers, body } = await route.answer(fromNode(request, response, read), params)
+    const incoming = fromNode(request, response, read)
+    const { status, headers, body } = await route.answer(incoming, params, startedMs)
     // Whoever is still sending then can't be heard any more on this connection.
     if (!request.complete) headers.connection = 'close'
     headers['content-length'] = String(Buffer.byteLength(body))
     response.writeHead(status, headers).end(body)
   } catch (error) {
-    log().error({ err: error }, 'an answer could not be sent')
-    response.destroy()
+    fail(response, error)
   }
+}
+
+function fail(response: ServerResponse, error: unknown): void {
+  log().error({ err: error }, 'an answer could not be sent')
+  response.destroy()
 }
 
 /** A query says nothing to a keyed route. */

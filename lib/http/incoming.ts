@@ -62,21 +62,28 @@ function readNode(request: IncomingMessage, limit: number): Promise<Buffer | nul
 
 // By its events: an iterator or a stream of the web's takes several times as long.
 export function readWhole(request: IncomingMessage, limit: number, done: (body: ReadBody) => void): void {
-  let whole: Buffer | undefined
-  let more: Buffer[] | undefined
+  let chunks: Buffer[] = []
   let size = 0
+  let over = false
+  const finish = (body: ReadBody) => {
+    if (over) return
+    over = true
+    // The server remembers the last request of a connection; its body is nobody's any more.
+    chunks = []
+    done(body)
+  }
   const take = (chunk: Buffer) => {
     size += chunk.length
-    if (size > limit) {
-      request.off('data', take).off('end', end)
-      discardNode(request).then(() => done(null))
-    } else if (!whole) whole = chunk
-    else if (more) more.push(chunk)
-    else more = [whole, chunk]
+    if (size <= limit) {
+      chunks.push(chunk)
+      return
+    }
+    request.off('data', take).off('end', end)
+    discardNode(request).then(() => finish(null))
   }
-  const end = () => done(more ? Buffer.concat(more) : (whole ?? Buffer.alloc(0)))
-  if (request.destroyed) done(new Error('its sender has gone'))
-  else request.on('data', take).on('end', end).on('error', done)
+  const end = () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+  if (request.destroyed) finish(new Error('its sender has gone'))
+  else request.on('data', take).on('end', end).on('error', finish)
 }
 
 function discardNode(request: IncomingMessage): Promise<void> {

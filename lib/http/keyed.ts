@@ -20,7 +20,7 @@ import { fromWeb, type Incoming } from './incoming'
 import { headersOf, partsOf } from './outcome'
 import { parsePrefer } from './prefer'
 import { problem } from './problem'
-import { type Replay, repeating, replayed, sentBefore } from './replay'
+import { isPlainRepeat, type Replay, repeater, replayed, sentBefore } from './replay'
 import { requestIdFrom } from './request-id'
 import { complete, failure, type Parts, toResponse } from './respond'
 import { isStorable, validate } from './validate'
@@ -31,15 +31,15 @@ type Params = Record<string, string>
 export interface KeyedRoute {
   (request: Request, context: { params: Promise<Params> }): Promise<Response>
   readonly keyed: true
-  answer(incoming: Incoming, params: Params): Promise<Parts>
-  /** Who is calling, where that is known at once and they may have called before. */
-  repeater(headers: IncomingHttpHeaders): Tenant | undefined
+  /** @param startedMs when it arrived, by the monotonic clock; now, unless it is said */
+  answer(incoming: Incoming, params: Params, startedMs?: number): Promise<Parts>
+  /** Whether its body is worth reading before anything else is done with it. */
+  mayReplay(headers: IncomingHttpHeaders): boolean
   /** At once, from this node's memory. */
   replay(repeated: Repeated): Replay | undefined
 }
 
 interface Repeated {
-  tenant: Tenant
   headers: IncomingHttpHeaders
   params: Params
   bytes: Buffer
@@ -53,13 +53,13 @@ interface Keyed<Schema extends z.ZodType> {
 }
 
 export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): KeyedRoute {
-  const answer: KeyedRoute['answer'] = async (incoming, params) => {
+  const answer: KeyedRoute['answer'] = async (incoming, params, startedMs = performance.now()) => {
     const call: Call<Schema> = {
       ...endpoint,
       incoming,
       params,
       requestId: requestIdFrom(incoming.header('x-request-id')),
-      startedMs: performance.now(),
+      startedMs,
       labels: { endpoint: '', tenantId: '' },
       headers: {},
     }
@@ -72,16 +72,19 @@ export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): KeyedR
     call.headers['idempotency-key'] = key.ok ? quoteKey(key.key) : null
     return complete(parts, call.headers)
   }
-  const repeater: KeyedRoute['repeater'] = (headers) => repeating(services(), headers)
-  const replay: KeyedRoute['replay'] = ({ tenant, headers, params, bytes, startedMs }) => {
+  const mayReplay: KeyedRoute['mayReplay'] = (headers) => isPlainRepeat(services(), headers)
+  const replay: KeyedRoute['replay'] = ({ headers, params, bytes, startedMs }) => {
     const node = services()
+    // Again: while the body was on its way the key may have been revoked.
+    const tenant = repeater(node, headers)
+    if (!tenant) return undefined
     const named = { tenantId: tenant.id, endpoint: endpoint.operation(node).endpoint, key: headers['idempotency-key'] }
     const finished = sentBefore(node, named, sentAs(headers['content-type'], params, bytes))
     return finished && replayed(node, finished, headers['x-request-id'], startedMs)
   }
   const route = async (request: Request, context: { params: Promise<Params> }) =>
     toResponse(await answer(fromWeb(request), (await context.params) ?? {}))
-  return Object.assign(route, { keyed: true as const, answer, repeater, replay })
+  return Object.assign(route, { keyed: true as const, answer, mayReplay, replay })
 }
 
 /** A request while it is answered, and what is known of it by then. */

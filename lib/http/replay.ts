@@ -8,6 +8,7 @@ import { replayOf } from '../idempotency/run'
 import type { Services } from '../node/services'
 import type { Tenant } from '../tenants/authenticate'
 import { bearerFrom } from './bearer'
+import { isJson, MAX_BODY_BYTES } from './body'
 import { headersOf } from './outcome'
 import { parsePrefer } from './prefer'
 import { requestIdFrom } from './request-id'
@@ -20,10 +21,21 @@ export interface Replay {
   body: string
 }
 
-/** Who is calling, where that is known and what they want can be a plain replay. */
-export function repeating(node: Services, headers: IncomingHttpHeaders): Tenant | undefined {
-  // What they prefer is answered with a header of its own, and how old they may be is asked of every request.
-  if (headers.prefer !== undefined || node.config.maxRequestAgeMs !== null) return undefined
+/** Whether a request can be a plain replay, by what is known of it before its body comes. */
+export function isPlainRepeat(node: Services, headers: IncomingHttpHeaders): boolean {
+  return (
+    headers['idempotency-key'] !== undefined &&
+    // What they prefer is answered with a header of its own, and how old they may be is asked of every request.
+    headers.prefer === undefined &&
+    node.config.maxRequestAgeMs === null &&
+    isJson(headers['content-type'] ?? null) &&
+    Number(headers['content-length']) <= MAX_BODY_BYTES &&
+    repeater(node, headers) !== undefined
+  )
+}
+
+/** Who is calling, where that is known at once. */
+export function repeater(node: Services, headers: IncomingHttpHeaders): Tenant | undefined {
   const apiKey = bearerFrom(headers.authorization ?? null)
   return apiKey === null ? undefined : node.authenticator.recall(apiKey)
 }

@@ -1,7 +1,7 @@
 // Many requests in one statement: who goes together, who gets what, and what one of them can do to the others.
 import sql from 'sql-template-tag'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { isUnavailable, StoreUnavailable } from '../../lib/db/sqlstate'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { isRefusal, StoreUnavailable } from '../../lib/db/sqlstate'
 import { openStore, type Store } from '../../lib/db/store'
 import { alone, gathering, isTogether, type Statement, type Together, together } from '../../lib/db/together'
 import { barrier } from '../support/boundary'
@@ -39,7 +39,7 @@ function held() {
     await go.pass()
     return store.query<Row>({ text: statement.text, values: statement.values })
   }
-  return { sent, query: gathering(run, (error) => !isUnavailable(error)) }
+  return { sent, query: gathering(run, isRefusal) }
 }
 
 const arrived = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
@@ -136,6 +136,33 @@ describe('who goes together', () => {
   })
 })
 
+describe('while nothing comes back', () => {
+  afterEach(() => vi.useRealTimers())
+
+  it('a few are sent, and everybody else is told after a moment', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { sent, query } = held()
+    const asked = []
+    for (const id of ['a', 'b', 'c', 'd']) {
+      asked.push(query(add(id)))
+      await arrived()
+      vi.advanceTimersByTime(50)
+    }
+    expect(sent.map((one) => one.ids)).toEqual([['a'], ['b'], ['c'], ['d']])
+    const told: string[] = []
+    const late = ['e', 'f'].map((id) => query(add(id)).catch((error) => told.push(`${id} ${error.code}`)))
+    vi.advanceTimersByTime(2999)
+    await arrived()
+    expect(told).toEqual([])
+    vi.advanceTimersByTime(1)
+    await Promise.all(late)
+    expect(told).toEqual(['e STORE_UNAVAILABLE', 'f STORE_UNAVAILABLE'])
+    vi.useRealTimers()
+    for (const one of sent) one.go.open()
+    expect((await Promise.all(asked)).map((rows) => rows.length)).toEqual([1, 1, 1, 1])
+  })
+})
+
 describe('one that fails', () => {
   it('fails for itself: the others go through', async () => {
     const results = await Promise.allSettled([
@@ -149,15 +176,22 @@ describe('one that fails', () => {
     expect(rows.map(({ id }) => id)).toEqual(['also', 'good'])
   })
 
+  it('because the server gave up on it fails for itself as well', async () => {
+    const canceled = new StoreUnavailable(Object.assign(new Error('canceling statement'), { code: '57014' }))
+    const query = gathering(
+      (statement) => (ids(statement).includes('stuck') ? Promise.reject(canceled) : store.query({ ...statement })),
+      isRefusal,
+    )
+    const results = await Promise.allSettled([query(add('good')), query(add('stuck')), query(add('also'))])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
   it('for want of a store fails for all, and is not sent again', async () => {
     let runs = 0
-    const query = gathering(
-      () => {
-        runs++
-        return Promise.reject(new StoreUnavailable('gone'))
-      },
-      (error) => !isUnavailable(error),
-    )
+    const query = gathering(() => {
+      runs++
+      return Promise.reject(new StoreUnavailable('gone'))
+    }, isRefusal)
     const results = await Promise.allSettled([query(add('a')), query(add('b'))])
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(runs).toBe(1)

@@ -117,6 +117,65 @@ describe('a keyed request', () => {
     socket.destroy()
   })
 
+  it('of somebody known, of a kind that is not taken, with a body that never comes, is answered too', async () => {
+    expect((await post('/api/orders', orderOf())).status).toBe(201)
+    const socket = net.connect(Number(new URL(origin).port), '127.0.0.1')
+    const headers = { ...headersFor(randomUUID()), 'content-type': 'text/plain', 'content-length': 100 }
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`POST /api/orders HTTP/1.1\r\nhost: x\r\n${head.join('')}\r\n{`)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 415 /)
+    socket.destroy()
+  })
+
+  it('that fails where nobody expects it breaks its own connection and nothing else', async () => {
+    const sent = { key: randomUUID(), body: orderOf() }
+    await post('/api/orders', sent.body, sent.key)
+    await vi.waitFor(async () => expect(await asked(() => post('/api/orders', sent.body, sent.key))).toBe(0), PATIENCE)
+    const counting = vi.spyOn(site.node.metrics, 'replayed').mockImplementationOnce(() => {
+      throw new Error('a bug')
+    })
+    await expect(post('/api/orders', sent.body, sent.key)).rejects.toThrow()
+    expect(counting).toHaveBeenCalledOnce()
+    counting.mockRestore()
+    expect((await post('/api/orders', sent.body, sent.key)).status).toBe(201)
+  })
+
+  it('is timed from its arrival, its body included', async () => {
+    await post('/api/orders', orderOf())
+    const answered = vi.spyOn(site.node.metrics, 'answered')
+    const body = JSON.stringify(orderOf())
+    const headers = { ...headersFor(randomUUID()), 'content-length': body.length }
+    const request = http.request(`${origin}/api/orders`, { method: 'POST', headers })
+    request.write(body.slice(0, 1))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    request.end(body.slice(1))
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    response.resume()
+    const seconds = answered.mock.calls.at(-1)![2]
+    answered.mockRestore()
+    expect(seconds).toBeGreaterThan(0.29)
+  })
+
+  it('whose key was revoked while its body was on its way is not answered from memory', async () => {
+    const sent = { key: randomUUID(), body: orderOf() }
+    await post('/api/orders', sent.body, sent.key)
+    const body = JSON.stringify(sent.body)
+    const headers = { ...headersFor(sent.key), 'content-length': body.length }
+    const recall = vi.spyOn(site.node.authenticator, 'recall')
+    const request = http.request(`${origin}/api/orders`, { method: 'POST', headers })
+    request.write(body.slice(0, 1))
+    await vi.waitFor(() => expect(recall).toHaveBeenCalled(), PATIENCE)
+    recall.mockReturnValue(undefined)
+    const authenticate = vi.spyOn(site.node.authenticator, 'authenticate').mockResolvedValue(null)
+    request.end(body.slice(1))
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    response.resume()
+    recall.mockRestore()
+    authenticate.mockRestore()
+    expect(response.statusCode).toBe(401)
+  })
+
   it('whose sender hangs up in the middle of it leaves nothing', async () => {
     const key = randomUUID()
     const before = (await site.sqlOf<{ n: number }>('SELECT count(*)::int AS n FROM idempotency_records'))[0]!.n

@@ -17,8 +17,8 @@ const route = {
     const answer = await handle(String(body), String(incoming.header('idempotency-key')))
     return { ...answer, headers: { ...answer.headers } }
   },
-  repeater: () => undefined,
-} as Pick<KeyedRoute, 'answer' | 'repeater'> as KeyedRoute
+  mayReplay: () => false,
+} as Pick<KeyedRoute, 'answer' | 'mayReplay'> as KeyedRoute
 const answered = direct({ 'POST /api/orders': route })
 server.open(
   (request, response) => answered(request, response) || response.writeHead(404).end(),
