@@ -1,49 +1,51 @@
 // Many in one statement. What many requests ask of the store at one time, each for a row of its own, goes there as one
 // statement with one commit: planned, checked and flushed once for all of them. Nobody waits for company: who comes while
 // the line is free goes at once, and those who come while it is taken go together as soon as it is not.
-import sql, { type Sql } from 'sql-template-tag'
+import type { Sql } from 'sql-template-tag'
 import { StoreUnavailable } from './sqlstate'
 
 /** What the store needs to know of a statement. */
 export type Statement = Pick<Sql, 'text' | 'values'>
 
-/** One that may run together with others of the same text, each for a row of its own. By itself it is one like any. */
+/** One that may run together with others of its kind, each for a row of its own. By itself it is one like any other. */
 export interface Together extends Statement {
   /** Its row is the one that comes back with this `id`; there may be none. */
   readonly id: string
   /** Rows are locked in this order, whoever sends them: two statements never wait for each other both. */
   readonly lock: string
-  readonly row: readonly unknown[]
+  /** The statement for many of its kind. */
+  readonly many: string
 }
 
-export const isTogether = (statement: Statement): statement is Together => 'row' in statement
+export const isTogether = (statement: Statement): statement is Together => 'many' in statement
 
+const PREFIX = 'WITH sent AS (SELECT), '
 const texts = new Map<string, string>()
 
 /**
- * `body` follows upon `WITH sent AS (…),`. It is written as for one row, and with `sent` in the FROM wherever it has
- * a value: then each value is a column of `sent`, as text, and the same body is right for any number of rows.
+ * `body` is written as for one row, and with `sent` in the FROM wherever it has a value. For many, each value is a column
+ * of `sent`, as text, and the same body is right for any number of rows; alone, `sent` is one row of nothing, and a value
+ * is a parameter like any other, which is planned and read more quickly.
  */
 export function together(of: { id: string; lock: string }, body: Sql): Together {
   const asked = body.sql
-  let text = texts.get(asked)
-  if (!text) {
-    text = textOf(body.strings)
-    texts.set(asked, text)
+  let many = texts.get(asked)
+  if (!many) {
+    many = textOf(body.strings)
+    texts.set(asked, many)
   }
-  const row = body.values
   return {
     ...of,
-    text,
-    row,
-    get values() {
-      return row.map((value) => [value])
+    many,
+    values: body.values,
+    get text() {
+      return PREFIX + body.text
     },
   }
 }
 
-/** The same for a body that touches more than its own row, and must run alone: `sent` is one row, of nothing. */
-export const alone = (body: Sql): Statement => sql`WITH sent AS (SELECT), ${body}`
+/** The same for a body that touches more than its own row, and must run by itself. */
+export const alone = (body: Sql): Statement => ({ text: PREFIX + body.text, values: body.values })
 
 function textOf(strings: readonly string[]): string {
   const columns = strings.slice(1).map((_, i) => `sent_${i + 1}`)
@@ -70,7 +72,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Those of one text. */
+/** Those of one kind. */
 class Line {
   readonly #run: (statement: Statement) => Promise<unknown[]>
   readonly #isRefusal: (error: unknown) => boolean
@@ -155,9 +157,9 @@ class Line {
 function merged(sent: readonly Waiting[]): Statement {
   const [first] = sent
   if (sent.length === 1) return first!.statement
-  const { text, row } = first!.statement
+  const { many: text, values } = first!.statement
   const rows = sent.map(({ statement }) => statement).sort((a, b) => (a.lock < b.lock ? -1 : 1))
-  return { text, values: row.map((_, column) => rows.map((one) => one.row[column])) }
+  return { text, values: values.map((_, column) => rows.map((row) => row.values[column])) }
 }
 
 /**
@@ -169,14 +171,14 @@ export function gathering(
   isRefusal: (error: unknown) => boolean,
 ): <Row>(statement: Together) => Promise<Row[]> {
   const lines = new Map<string, Line>()
-  function lineOf(text: string): Line {
-    const line = lines.get(text) ?? new Line(run, isRefusal)
-    lines.set(text, line)
+  function lineOf(kind: string): Line {
+    const line = lines.get(kind) ?? new Line(run, isRefusal)
+    lines.set(kind, line)
     return line
   }
   return (statement) =>
     new Promise((resolve, reject) =>
-      lineOf(statement.text).join({
+      lineOf(statement.many).join({
         statement,
         sinceMs: performance.now(),
         resolve: resolve as Waiting['resolve'],

@@ -28,7 +28,7 @@ const ADD = (id: string, number: number, note: string | null) => sql`
 
 const add = (id: string, number = 1, note: string | null = null) => together({ id, lock: id }, ADD(id, number, note))
 
-const ids = (statement: Statement): string[] => statement.values[0] as string[]
+const ids = ({ values }: Statement): string[] => [values[0]].flat() as string[]
 
 /** Each statement that is sent waits until it is let go. */
 function held() {
@@ -179,7 +179,10 @@ describe('one that fails', () => {
   it('because the server gave up on it fails for itself as well', async () => {
     const canceled = new StoreUnavailable(Object.assign(new Error('canceling statement'), { code: '57014' }))
     const query = gathering(
-      (statement) => (ids(statement).includes('stuck') ? Promise.reject(canceled) : store.query({ ...statement })),
+      (statement) =>
+        ids(statement).includes('stuck')
+          ? Promise.reject(canceled)
+          : store.query({ text: statement.text, values: statement.values }),
       isRefusal,
     )
     const results = await Promise.allSettled([query(add('good')), query(add('stuck')), query(add('also'))])

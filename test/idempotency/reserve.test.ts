@@ -2,8 +2,9 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../lib/db/id'
-import type { Statement } from '../../lib/db/together'
+import type { Statement, Together } from '../../lib/db/together'
 import { type Reservation, reserve, reserveStatement, rivalStatement } from '../../lib/idempotency/sql/reserve'
+import { settle } from '../../lib/idempotency/sql/settle'
 import { type Bench, newKey, openBench, orderOf, scriptedGateway, TENANT } from '../support/boundary'
 
 let bench: Bench
@@ -285,16 +286,27 @@ describe('the plan among twenty thousand records', () => {
 
   // A prepared statement is planned for its values at first and for any values later: both must hold.
   describe.each(['force_custom_plan', 'force_generic_plan'])('(%s)', (mode) => {
-    it.each(['a free key', 'key-of-the-plan-777'])(
-      'arbitrates by the unique index, and reads nothing (%s)',
-      async (key) => {
-        const { plan, text } = await explain(reserveStatement(reservation({ key: key.padEnd(16, '.') })), mode)
-        expect(text).not.toContain('Seq Scan')
-        const arbiter = nodes(plan).filter((node) => node['Node Type'] === 'ModifyTable' && node.Operation === 'Insert')
-        expect(arbiter.map((node) => node['Conflict Arbiter Indexes']).filter(Boolean)).toEqual([[UNIQUE]])
-        expect(nodes(plan).filter((node) => node['Index Name'])).toEqual([])
-      },
-    )
+    it.each([
+      ['a free key', 'alone', asOne],
+      ['key-of-the-plan-777', 'alone', asOne],
+      ['a free key', 'with others', asMany],
+      ['key-of-the-plan-777', 'with others', asMany],
+    ] as const)('arbitrates by the unique index, and reads nothing (%s, %s)', async (key, _, form) => {
+      const { plan, text } = await explain(form(reserveStatement(reservation({ key: key.padEnd(16, '.') }))), mode)
+      expect(text).not.toContain('Seq Scan')
+      const arbiter = nodes(plan).filter((node) => node['Node Type'] === 'ModifyTable' && node.Operation === 'Insert')
+      expect(arbiter.map((node) => node['Conflict Arbiter Indexes']).filter(Boolean)).toEqual([[UNIQUE]])
+      expect(nodes(plan).filter((node) => node['Index Name'])).toEqual([])
+    })
+
+    it.each([
+      ['alone', asOne],
+      ['with others', asMany],
+    ] as const)('settles what it finds by its id, %s', async (_, form) => {
+      const { plan, text } = await explain(form(await settleStatement('idem_plan_777')), mode)
+      expect(text).not.toContain('Seq Scan')
+      expect(nodes(plan).flatMap((node) => node['Index Name'] ?? [])).toEqual(['idempotency_records_pkey'])
+    })
 
     it('reads what the key stands for by the unique index', async () => {
       const { plan } = await explain(rivalStatement(reservation({ key: 'key-of-the-plan-777' })), mode)
@@ -309,6 +321,25 @@ interface PlanNode {
 }
 
 const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
+
+const asOne = (statement: Statement): Statement => statement
+/** As it is sent together with others. */
+const asMany = (statement: Statement): Statement => ({
+  text: (statement as Together).many,
+  values: statement.values.map((value) => [value]),
+})
+
+async function settleStatement(recordId: string): Promise<Statement> {
+  let statement: Statement | undefined
+  const query = async (asked: Statement) => {
+    statement = asked
+    return []
+  }
+  const settlement = { answer: { status: 201, headers: {}, body: '{}' }, effects: [], effectRef: null }
+  const event = { event: 'settled', by: 'node-1', attempt: 1, requestId: 'req' } as const
+  await settle({ query }, { recordId, attempt: 1, from: ['in_progress'], settlement, event, independent: true })
+  return statement!
+}
 
 /** An array as PostgreSQL writes one. */
 const literal = (value: unknown): string =>
