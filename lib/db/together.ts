@@ -95,7 +95,7 @@ class Line {
   #next(): void {
     const [longest] = this.#waiting
     if (!longest) return
-    this.#limit ??= setTimeout(() => this.#turnAway(), longest.sinceMs + LONGEST_WAIT_MS - performance.now())
+    this.#limit ??= setTimeout(() => this.#turnAway(), longest.sinceMs + LONGEST_WAIT_MS - performance.now()).unref()
     // Not before everything is read that has arrived by now.
     if (this.#underWay === 0) this.#due ??= setImmediate(() => this.#send())
     else if (this.#underWay < MOST_UNDER_WAY) this.#patience ??= setTimeout(() => this.#send(), PATIENCE_MS)

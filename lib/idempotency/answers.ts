@@ -11,8 +11,8 @@ const CHANNEL = 'onceover_forget'
 const NONE = -1
 /** What has run out is erased from memory after this long, as it is in the store. */
 const ERASE_AFTER_MS = 60_000
-/** What an entry takes besides its texts, roughly. */
-const ENTRY_BYTES = 800
+/** What an entry takes besides its texts, roughly, with the headers that are made for it at its first replay. */
+const ENTRY_BYTES = 1200
 
 /** A request, as it came over the line: who sends it again need not be read again. */
 export interface Sent {

@@ -80,7 +80,8 @@ export interface Operation<Body = unknown, Report = unknown> {
   retentionHours?: number
   /**
    * What commits with a record touches only rows of that record: then many of them may begin, and end, in one statement.
-   * Two refunds of one order are not independent.
+   * Two refunds of one order are not independent. Each value of its SQL is a text, a number, a boolean or null, says its
+   * type where that is not text, and stands where `moved` is in the FROM.
    */
   independent?: true
   newResource(): Resource

@@ -214,7 +214,7 @@ describe('the line', () => {
 })
 
 it('what does not fit makes room of what was used longest ago', async () => {
-  answers = openAnswers(line, { maxBytes: 4500 })
+  answers = openAnswers(line, { maxBytes: 5300 })
   const keys = [newKey(), newKey(), newKey(), newKey()]
   for (const key of keys) {
     await place(key)
