@@ -13,8 +13,7 @@ const METRICS_TOKEN = 'metrics-token-of-the-tests'
 const ENV = { ...SECRETS, METRICS_TOKEN, WEB_CONCURRENCY: '2' }
 const SLOW = 'pm_slow_1000'
 const CREATED = 'api_idempotency_reserve_created_total'
-/** For processes to end; they take a fraction of it. */
-// A process that takes the place of another starts within seconds, or within many where everything else is busy too.
+/** For processes to end, and for others to take their place; on a quiet machine they take a fraction of it. */
 const SOON = { timeout: 30_000, interval: 50 }
 
 let database: TestDatabase
