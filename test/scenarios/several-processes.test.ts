@@ -111,10 +111,15 @@ test('one that is killed under traffic takes along what it was doing and nothing
     .catch((error) => error.code)
   const ofSurvivor = lines.get(survivor)!.order(kept, orderBody({ paymentMethod: SLOW }))
   const traffic = startTraffic()
-  await Promise.all([untilMade(lost), untilMade(kept), traffic.untilAnswered(20)])
-  process.kill(victim, 'SIGKILL')
   const replacement = () => servingOf(node.pid).find((pid) => !before.includes(pid))
-  await until(async () => (await traffic.makers()).includes(replacement() ?? -1), Boolean, SOON.timeout)
+  try {
+    await Promise.all([untilMade(lost), untilMade(kept), traffic.untilAnswered(20)])
+    process.kill(victim, 'SIGKILL')
+    await until(async () => (await traffic.makers()).includes(replacement() ?? -1), Boolean, SOON.timeout)
+  } finally {
+    // Whatever happened here is not the next test's.
+    await traffic.stop()
+  }
   const { failed, answered } = await traffic.stop()
 
   expect(await ofVictim).toBe('ECONNRESET')
