@@ -55,7 +55,7 @@ export function reserveFor<Body, Report>(
     report,
     job: request.acceptedAs?.(id),
     mayCreate: request.mayCreate,
-    independent: operation.independent ?? false,
+    independent: operation.independent,
   }
   return reserve(boundary.store, reservation, () => boundary.step?.('taken'))
 }

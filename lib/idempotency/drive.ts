@@ -135,7 +135,7 @@ async function settleOwn<Body, Report>(
         from: ['in_progress'],
         settlement,
         event,
-        independent: d.operation.independent ?? false,
+        independent: d.operation.independent,
       }),
     ),
   )

@@ -54,12 +54,7 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
   }
 
   function gaveAgain(counted: Series, { id, createdAt }: Replayed): void {
-    const lastMs = performance.now()
-    const before = replays.get(id)
-    if (before) {
-      before.count++
-      before.lastMs = lastMs
-    } else replays.add(id, { recordId: id, count: 1, lastMs })
+    replays.add(id, { recordId: id, count: 1, lastMs: performance.now() })
     wanted(counted, createdAt)
   }
 

@@ -87,9 +87,14 @@ export const BOUNDS: Record<HistogramName, readonly number[]> = {
 }
 
 /** The bucket that a value falls into, by its upper bound, which belongs to it. Buckets are not cumulative here. */
-export function bucketOf(histogram: HistogramName, value: number): string {
-  const bound = BOUNDS[histogram].find((upper) => value <= upper)
-  return bound === undefined ? '+Inf' : String(bound)
+export const bucketOf = (histogram: HistogramName, value: number): string =>
+  String(BOUNDS[histogram][bucketIndexOf(histogram, value)] ?? '+Inf')
+
+/** Its place among the bounds, or the one behind the last. */
+export function bucketIndexOf(histogram: HistogramName, value: number): number {
+  const bounds = BOUNDS[histogram]
+  const index = bounds.findIndex((upper) => value <= upper)
+  return index < 0 ? bounds.length : index
 }
 
 /** Whose number it is. */

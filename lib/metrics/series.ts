@@ -1,7 +1,7 @@
 // The numbers of one tenant at one endpoint, in plain memory: every request counts several, so counting must cost next
 // to nothing. Prometheus reads their totals when it asks; what the store lacks of them goes there with the next flush.
 import type { Metric } from 'prom-client'
-import { bucketOf, COUNTER_NAMES, COUNTERS, type CounterName, DURATION_BOUNDS, type Labels, PREFIX } from './names'
+import { bucketIndexOf, COUNTER_NAMES, COUNTERS, type CounterName, DURATION_BOUNDS, type Labels, PREFIX } from './names'
 import { nameOfNumber, SLOT_MS, type Unsaved, type UnsavedNumber } from './unsaved'
 
 export interface AllSeries {
@@ -51,6 +51,8 @@ function metric(name: string, type: 'counter' | 'histogram', help: string, value
   return { ...told, get: async () => ({ ...told, values: values() }), reset() {} } as unknown as Metric
 }
 
+const boundOf = (bucket: number): string => String(DURATION_BOUNDS[bucket] ?? '+Inf')
+
 export class Series {
   readonly #labels: Labels
   readonly #unsaved: Unsaved<UnsavedNumber>
@@ -74,10 +76,10 @@ export class Series {
   }
 
   took(seconds: number): void {
-    const bound = DURATION_BOUNDS.findIndex((upper) => seconds <= upper)
-    this.durations[bound < 0 ? DURATION_BOUNDS.length : bound]!++
+    const bucket = bucketIndexOf('duration', seconds)
+    this.durations[bucket]!++
     this.durationSum += seconds
-    this.keep('duration', bucketOf('duration', seconds), 1)
+    this.keep('duration', boundOf(bucket), 1)
   }
 
   /** For the store alone. */
@@ -106,7 +108,7 @@ export class Series {
     let upTo = 0
     const buckets = this.durations.map((count, i) => {
       upTo += count
-      return { labels: { le: DURATION_BOUNDS[i] ?? '+Inf', ...labels }, value: upTo, metricName: `${name}_bucket` }
+      return { labels: { le: boundOf(i), ...labels }, value: upTo, metricName: `${name}_bucket` }
     })
     return [
       ...buckets,

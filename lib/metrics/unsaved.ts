@@ -43,10 +43,6 @@ export class Unsaved<Entry> {
     return this.#entries.size
   }
 
-  get(name: string): Entry | undefined {
-    return this.#entries.get(name)
-  }
-
   /** The entry that it is part of now; none where there is no room. */
   add(name: string, entry: Entry): Entry | undefined {
     const known = this.#entries.get(name)

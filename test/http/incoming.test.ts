@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fromNode } from '../../lib/http/incoming'
+import { fromNode, type ReadBody, readWhole } from '../../lib/http/incoming'
 
 const LIMIT = 100
 
@@ -54,4 +54,20 @@ it('whose sender leaves while it is read breaks off', async () => {
   expect(signal.aborted).toBe(false)
   await Promise.all([expect(read).rejects.toThrow('aborted'), hangUp(call)])
   expect(signal.aborted).toBe(true)
+})
+
+it('is told once, also where something breaks after its end', async () => {
+  const call = await arrive()
+  const told: ReadBody[] = []
+  const whole = new Promise<void>((resolve) =>
+    readWhole(call.request, LIMIT, (body) => {
+      told.push(body)
+      resolve()
+    }),
+  )
+  call.socket.write('x'.repeat(19))
+  await whole
+  call.request.emit('error', new Error('too late'))
+  expect(told.map(String)).toEqual([`{${'x'.repeat(19)}`])
+  call.socket.destroy()
 })

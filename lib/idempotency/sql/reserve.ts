@@ -30,7 +30,7 @@ export interface Reservation {
   /** False where the tenant is at a limit: an existing record is still found, none is created. */
   mayCreate: boolean
   /** Whether others may be reserved in the same statement. */
-  independent: boolean
+  independent?: boolean
 }
 
 export type Reserved =
