@@ -6,6 +6,9 @@ const slot = Symbol.for('onceover.process-wide')
 export function processWide<T>(name: string, create: () => T): T {
   registry[slot] ??= new Map()
   const instances = registry[slot]
-  if (!instances.has(name)) instances.set(name, create())
-  return instances.get(name) as T
+  const known = instances.get(name)
+  if (known !== undefined) return known as T
+  const made = create()
+  instances.set(name, made)
+  return made
 }

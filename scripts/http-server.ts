@@ -9,6 +9,12 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown
 
 const PORT_ATTEMPTS = 100
+const ANSWER = Symbol('answer')
+
+/** With the answer that is, or was last, under way on it: of several that were asked for at once, the last. */
+interface Connection extends Duplex {
+  [ANSWER]?: ServerResponse
+}
 
 export interface NodeServer {
   readonly port: number
@@ -27,8 +33,7 @@ export async function listen(wantedPort: number, host?: string): Promise<NodeSer
   const opened = new Promise<Handler>((resolve) => {
     open = resolve
   })
-  /** Each with the answer that is, or was last, under way on it: of several that were asked for at once, the last. */
-  const connections = new Map<Duplex, ServerResponse | null>()
+  const connections = new Set<Connection>()
   let draining = false
   let emptied = () => {}
 
@@ -38,13 +43,13 @@ export async function listen(wantedPort: number, host?: string): Promise<NodeSer
     response.once('close', () => endWhenFlushed(response.req.socket))
   }
   const server = http.createServer((request, response) => {
-    connections.set(request.socket, response)
+    ;(request.socket as Connection)[ANSWER] = response
     if (draining) isLast(response)
     if (handler) return handler(request, response)
     return opened.then((handle) => handle(request, response))
   })
   server.on('connection', (socket) => {
-    connections.set(socket, null)
+    connections.add(socket)
     socket.once('close', () => {
       connections.delete(socket)
       if (connections.size === 0) emptied()
@@ -72,7 +77,8 @@ export async function listen(wantedPort: number, host?: string): Promise<NodeSer
         emptied = resolve
         if (connections.size === 0) resolve()
       })
-      for (const [connection, response] of connections) {
+      for (const connection of connections) {
+        const response = connection[ANSWER]
         if (response && !response.closed && hasEnd(response)) isLast(response)
         // Not only idle keep-alive connections: browsers open spare ones ahead, which never sent a request.
         else connection.destroy()

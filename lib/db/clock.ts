@@ -31,7 +31,8 @@ export async function readDatabaseClock(store: Store): Promise<void> {
   if (row) observeDatabase(row)
 }
 
-export function databaseNowMs(): number {
+/** @param monotonicMs the monotonic clock's now */
+export function databaseNowMs(monotonicMs = performance.now()): number {
   const { reading } = last()
-  return reading ? reading.databaseMs + (performance.now() - reading.monotonicMs) : Date.now()
+  return reading ? reading.databaseMs + (monotonicMs - reading.monotonicMs) : Date.now()
 }

@@ -1,7 +1,7 @@
 // Ids of what people and programs see: a prefix that says what it is, then a ULID, so that new rows land at the
 // end of their index. Order in time is never read from them: that is the database's clock's business.
 import { randomFillSync } from 'node:crypto'
-import { ulid } from 'ulid'
+import { encodeTime } from 'ulid'
 
 export type IdPrefix =
   | 'idem'
@@ -22,7 +22,7 @@ export type IdPrefix =
 
 export const newId = (prefix: IdPrefix): string => idOf(prefix, newUlid())
 
-export const newUlid = (): string => ulid(undefined, nextRandom).toLowerCase()
+export const newUlid = (): string => timeText() + randomText()
 
 /** For an id that was reserved before it was known what it will name. */
 export const idOf = (prefix: IdPrefix, reserved: string): string => `${prefix}_${reserved}`
@@ -30,16 +30,28 @@ export const idOf = (prefix: IdPrefix, reserved: string): string => `${prefix}_$
 /** What an id of this kind looks like. Nothing else can name a row, and no store has to be asked. */
 export const isId = (prefix: IdPrefix, text: string): boolean => new RegExp(`^${prefix}_[0-9a-z]{26}$`).test(text)
 
-// Asked of the system in one go: left to itself, ulid asks once for each of its 16 characters, which took more of an
-// order's time than anything else that was ours.
-const random = new Uint8Array(4096)
+// Every request makes several, so what they have in common is made once: the characters of one millisecond, and the
+// random ones of many ids at a time.
+const TIME_LENGTH = 10
+const RANDOM_LENGTH = 16
+const ALPHABET = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz')
+let time = { ms: 0, text: '' }
+const random = Buffer.alloc(256 * RANDOM_LENGTH)
 let used = random.length
 
-/** As many steps as a byte has: ulid picks one of 32 characters with it, each equally likely. */
-function nextRandom(): number {
+function timeText(): string {
+  const ms = Date.now()
+  if (ms !== time.ms) time = { ms, text: encodeTime(ms, TIME_LENGTH).toLowerCase() }
+  return time.text
+}
+
+/** As many characters as five bits have values, so each is equally likely. */
+function randomText(): string {
   if (used === random.length) {
     randomFillSync(random)
+    for (let i = 0; i < random.length; i++) random[i] = ALPHABET[random[i]! & 31]!
     used = 0
   }
-  return random[used++]! / 256
+  used += RANDOM_LENGTH
+  return random.toString('latin1', used - RANDOM_LENGTH, used)
 }

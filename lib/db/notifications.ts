@@ -18,6 +18,8 @@ export interface Notifications {
   isCurrent(): boolean
   /** The database's clock says at most this. */
   latestMs(): number
+  /** The same, where the line is current. */
+  currentMs(): number | null
   on(channel: string, heard: (payload: string) => void): void
   /** Told when the line is lost: from here on something may have been missed. */
   onLost(lost: () => void): void
@@ -96,13 +98,17 @@ export function openNotifications(url: string): Notifications {
     return connecting
   }
 
+  function currentMs(): number | null {
+    if (client === null || sign === null) return null
+    const sinceMs = since(sign)
+    const isCurrent = sinceMs < CURRENT_WITHIN_MS && (serverOfStore() ?? sign.server) === sign.server
+    return isCurrent ? sign.databaseMs + sinceMs : null
+  }
+
   return {
     listen,
-    isCurrent: () =>
-      client !== null &&
-      sign !== null &&
-      since(sign) < CURRENT_WITHIN_MS &&
-      (serverOfStore() ?? sign.server) === sign.server,
+    isCurrent: () => currentMs() !== null,
+    currentMs,
     latestMs: () => (sign ? sign.databaseMs + since(sign) : Number.POSITIVE_INFINITY),
     on: (channel, heard) => channels.set(channel, heard),
     onLost: (tell) => losers.push(tell),

@@ -37,8 +37,10 @@ export function parseJson(bytes: Buffer): { ok: true; value: unknown } | Refused
   }
 }
 
+const JSON_TYPE = 'application/json'
+
 export const isJson = (contentType: string | null): boolean =>
-  contentType?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
+  contentType === JSON_TYPE || contentType?.split(';', 1)[0]?.trim().toLowerCase() === JSON_TYPE
 
 const announcesTooMuch = (incoming: Incoming): boolean =>
   Number(incoming.header('content-length') ?? 0) > MAX_BODY_BYTES

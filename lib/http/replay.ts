@@ -7,12 +7,14 @@ import { plainKey, quoteKey } from '../idempotency/key'
 import { replayOf } from '../idempotency/run'
 import type { Services } from '../node/services'
 import type { Tenant } from '../tenants/authenticate'
-import { bearerFrom } from './bearer'
 import { isJson, MAX_BODY_BYTES } from './body'
 import { headersOf } from './outcome'
 import { parsePrefer } from './prefer'
 import { requestIdFrom } from './request-id'
 import { complete } from './respond'
+
+/** As almost everybody writes it; the others go the long way. */
+const BEARER = 'Bearer '
 
 /** An answer as Node's server takes it: names and values in turn. */
 export interface Replay {
@@ -35,9 +37,8 @@ export function isPlainRepeat(node: Services, headers: IncomingHttpHeaders): boo
 }
 
 /** Who is calling, where that is known at once. */
-export function repeater(node: Services, headers: IncomingHttpHeaders): Tenant | undefined {
-  const apiKey = bearerFrom(headers.authorization ?? null)
-  return apiKey === null ? undefined : node.authenticator.recall(apiKey)
+export function repeater(node: Services, { authorization }: IncomingHttpHeaders): Tenant | undefined {
+  return authorization?.startsWith(BEARER) ? node.authenticator.recall(authorization.slice(BEARER.length)) : undefined
 }
 
 /** The answer of one who sent the very same: whatever is checked of a request was checked of that one. */
@@ -60,25 +61,19 @@ export function replayed(
   requestId: string | string[] | undefined,
   startedMs: number,
 ): Replay {
-  node.metrics.replayed(finished, (performance.now() - startedMs) / 1000)
+  node.metrics.replayed(finished, startedMs)
+  finished.head ??= headOf(finished)
   const { status, body } = finished.answer
-  const head = headOf(finished).concat('x-request-id', requestIdFrom(typeof requestId === 'string' ? requestId : null))
-  return { status, head, body }
+  const id = requestIdFrom(typeof requestId === 'string' ? requestId : null)
+  return { status, head: [...finished.head, 'x-request-id', id], body }
 }
-
-const heads = new WeakMap<Finished, string[]>()
 
 /** All that is the same every time. */
 function headOf(finished: Finished): string[] {
-  let head = heads.get(finished)
-  if (head) return head
-  const { answer, key } = finished
-  const { headers } = complete(answer, {
+  const { headers } = complete(finished.answer, {
     ...headersOf(replayOf(finished), parsePrefer(null)),
-    'idempotency-key': quoteKey(key),
-    'content-length': String(Buffer.byteLength(answer.body)),
+    'idempotency-key': quoteKey(finished.key),
+    'content-length': String(Buffer.byteLength(finished.answer.body)),
   })
-  head = Object.entries(headers).flat()
-  heads.set(finished, head)
-  return head
+  return Object.entries(headers).flat()
 }

@@ -33,6 +33,8 @@ export interface Finished {
   createdAt: Date
   expiresAt: Date
   sent?: Sent
+  /** All headers of a replay but its own id, made with the first: names and values in turn. */
+  head?: readonly string[]
 }
 
 export interface Answers {
@@ -85,8 +87,9 @@ export function openAnswers(
     },
     find(tenantId, endpoint, key) {
       const found = finished.get(nameOf(tenantId, endpoint, key))
-      if (!found || !line.isCurrent()) return undefined
-      return line.latestMs() < found.expiresAt.getTime() ? found : undefined
+      if (!found) return undefined
+      const nowMs = line.currentMs()
+      return nowMs !== null && nowMs < found.expiresAt.getTime() ? found : undefined
     },
     bytes: () => finished.calculatedSize,
   }

@@ -19,11 +19,14 @@ export interface Flushing {
   close(): Promise<void>
 }
 
-export function startFlushing(
-  store: Pick<Store, 'query'>,
-  numbers: Unsaved<UnsavedNumber>,
-  replays: Unsaved<UnsavedReplays>,
-): Flushing {
+export interface Flushed {
+  numbers: Unsaved<UnsavedNumber>
+  replays: Unsaved<UnsavedReplays>
+  /** Called before every flush: brings in what was counted since. */
+  collect(): void
+}
+
+export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, collect }: Flushed): Flushing {
   let waiting = 0
   let last = Promise.resolve()
   let away = false
@@ -43,6 +46,7 @@ export function startFlushing(
   }
 
   function flush(): Promise<void> {
+    collect()
     waiting++
     last = last.then(saveAll).finally(() => {
       waiting--
@@ -51,6 +55,8 @@ export function startFlushing(
   }
 
   const timer = setInterval(() => {
+    // Also while the store keeps an earlier one waiting: what is counted now belongs to this minute.
+    collect()
     if (waiting === 0 && numbers.size + replays.size > 0) flush()
   }, FLUSH_AFTER_MS)
   timer.unref()

@@ -8,7 +8,7 @@ import { flowOf } from '../idempotency/flows'
 import type { KeyRecord } from '../idempotency/record'
 import type { Outcome } from '../idempotency/run'
 import { startFlushing } from './flush'
-import { bucketOf, type CounterName, type Labels, MOVE } from './names'
+import { BUCKETS, bucketOf, type CounterName, type Labels, MOVE } from './names'
 import { openSeries, type Series } from './series'
 import { unsavedNumbers, unsavedReplays } from './unsaved'
 
@@ -19,8 +19,8 @@ export interface Metrics {
   observe(event: BoundaryEvent): void
   /** A keyed request came to this end. */
   answered(labels: Labels, outcome: Outcome, seconds: number): void
-  /** The same for one that was answered from memory. */
-  replayed(replay: Labels & Replayed, seconds: number): void
+  /** The same for one that was answered from memory. @param startedMs by the monotonic clock */
+  replayed(replay: Labels & Replayed, startedMs: number): void
   storeFailed(labels: Labels): void
   /** Somebody who is no operator asked for what is the operators'. */
   operatorUnauthenticated(): void
@@ -35,8 +35,8 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
   const registry = new Registry()
   const numbers = unsavedNumbers()
   const replays = unsavedReplays()
-  const flushing = startFlushing(store, numbers, replays)
-  const series = openSeries(numbers)
+  const series = openSeries()
+  const flushing = startFlushing(store, { numbers, replays, collect: () => series.collect(numbers) })
   for (const metric of series.metrics) registry.registerMetric(metric)
   const unauthenticated = new Counter({
     name: 'onceover_operator_unauthenticated_total',
@@ -48,19 +48,19 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
     const { from, to, count = 1, unknownSeconds } = moved
     const counted = series.of(moved)
     const flow = flowOf(from, to)
-    if (flow) counted.keep(MOVE, flow, count)
-    if (typeof unknownSeconds === 'number') counted.keep('resolution', bucketOf('resolution', unknownSeconds), 1)
+    if (flow) counted.keep(MOVE, BUCKETS[MOVE].indexOf(flow), count)
+    if (typeof unknownSeconds === 'number') counted.keep('resolution', bucketOf('resolution', unknownSeconds))
     if (to === null) counted.count('ttl_pruned', count)
   }
 
-  function gaveAgain(counted: Series, { id, createdAt }: Replayed): void {
-    replays.add(id, { recordId: id, count: 1, lastMs: performance.now() })
-    wanted(counted, createdAt)
+  function gaveAgain(counted: Series, { id, createdAt }: Replayed, nowMs: number): void {
+    replays.add(id, { recordId: id, count: 1, lastMs: nowMs })
+    wanted(counted, createdAt, nowMs)
   }
 
-  function wanted(counted: Series, createdAt: Date): void {
-    const delaySeconds = Math.max(0, databaseNowMs() - createdAt.getTime()) / 1000
-    counted.keep('replay_delay', bucketOf('replay_delay', delaySeconds), 1)
+  function wanted(counted: Series, createdAt: Date, nowMs: number): void {
+    const delaySeconds = Math.max(0, databaseNowMs(nowMs) - createdAt.getTime()) / 1000
+    counted.keep('replay_delay', bucketOf('replay_delay', delaySeconds))
   }
 
   return {
@@ -75,16 +75,17 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
       const name = counterOfOutcome(outcome)
       if (name) counted.count(name)
       counted.took(seconds)
-      if (isAttempt(outcome)) counted.keep('attempt', bucketOf('attempt', seconds), 1)
-      if (outcome.kind === 'answered' && outcome.replayOf) gaveAgain(counted, outcome.replayOf)
+      if (isAttempt(outcome)) counted.keep('attempt', bucketOf('attempt', seconds))
+      if (outcome.kind === 'answered' && outcome.replayOf) gaveAgain(counted, outcome.replayOf, performance.now())
       // Who came for an answer that is not kept any more came for it all the same.
-      if (outcome.kind === 'expired') wanted(counted, outcome.record.createdAt)
+      if (outcome.kind === 'expired') wanted(counted, outcome.record.createdAt, performance.now())
     },
-    replayed(replay, seconds) {
+    replayed(replay, startedMs) {
+      const nowMs = performance.now()
       const counted = series.of(replay)
       counted.count('reserve_replay')
-      counted.took(seconds)
-      gaveAgain(counted, replay)
+      counted.took((nowMs - startedMs) / 1000)
+      gaveAgain(counted, replay, nowMs)
     },
     storeFailed: (labels) => series.of(labels).count('store_error'),
     operatorUnauthenticated: () => unauthenticated.inc(),

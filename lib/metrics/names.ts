@@ -1,5 +1,6 @@
 // What is counted, under which name, and in which buckets. These names are the contract's: dashboards, alerts and the
 // console read them, so one may be added and none may change.
+import { FLOW_NAMES } from '../idempotency/flows'
 
 export const PREFIX = 'api_idempotency_'
 
@@ -86,15 +87,29 @@ export const BOUNDS: Record<HistogramName, readonly number[]> = {
   resolution: RESOLUTION_BOUNDS,
 }
 
-/** The bucket that a value falls into, by its upper bound, which belongs to it. Buckets are not cumulative here. */
-export const bucketOf = (histogram: HistogramName, value: number): string =>
-  String(BOUNDS[histogram][bucketIndexOf(histogram, value)] ?? '+Inf')
+/** What the store holds a count of, and of each its buckets by name: a counter's one has none. */
+export const BUCKETS: Record<Counted, readonly string[]> = {
+  ...(Object.fromEntries(COUNTER_NAMES.map((name) => [name, ['']])) as Record<CounterName, string[]>),
+  duration: bucketNames('duration'),
+  attempt: bucketNames('attempt'),
+  replay_delay: bucketNames('replay_delay'),
+  resolution: bucketNames('resolution'),
+  [MOVE]: FLOW_NAMES,
+}
 
-/** Its place among the bounds, or the one behind the last. */
-export function bucketIndexOf(histogram: HistogramName, value: number): number {
+export type Counted = CounterName | HistogramName | typeof MOVE
+
+/** By their upper bound, which belongs to them; the last is for what is beyond all bounds. */
+function bucketNames(histogram: HistogramName): readonly string[] {
+  return [...BOUNDS[histogram].map(String), '+Inf']
+}
+
+/** Which of them a value falls into. Buckets are not cumulative here. */
+export function bucketOf(histogram: HistogramName, value: number): number {
   const bounds = BOUNDS[histogram]
-  const index = bounds.findIndex((upper) => value <= upper)
-  return index < 0 ? bounds.length : index
+  let bucket = 0
+  while (bucket < bounds.length && value > bounds[bucket]!) bucket++
+  return bucket
 }
 
 /** Whose number it is. */

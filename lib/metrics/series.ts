@@ -1,24 +1,35 @@
 // The numbers of one tenant at one endpoint, in plain memory: every request counts several, so counting must cost next
-// to nothing. Prometheus reads their totals when it asks; what the store lacks of them goes there with the next flush.
+// to nothing. Prometheus reads their totals when it asks; what the store lacks of them is collected for the next flush.
 import type { Metric } from 'prom-client'
-import { bucketIndexOf, COUNTER_NAMES, COUNTERS, type CounterName, DURATION_BOUNDS, type Labels, PREFIX } from './names'
-import { nameOfNumber, SLOT_MS, type Unsaved, type UnsavedNumber } from './unsaved'
+import {
+  BUCKETS,
+  bucketOf,
+  COUNTER_NAMES,
+  COUNTERS,
+  type Counted,
+  type CounterName,
+  type Labels,
+  PREFIX,
+} from './names'
+import { nameOfNumber, type Unsaved, type UnsavedNumber } from './unsaved'
 
 export interface AllSeries {
   /** Begins at zero when its tenant is first met: one that is born with its first event has no rate. */
   of(labels: Labels): Series
   /** As Prometheus is to see them. */
   metrics: readonly Metric[]
+  /** Moves what was counted since the last time. */
+  collect(into: Unsaved<UnsavedNumber>): void
 }
 
-export function openSeries(unsaved: Unsaved<UnsavedNumber>): AllSeries {
+export function openSeries(): AllSeries {
   const byTenant = new Map<string, Map<string, Series>>()
   const all: Series[] = []
 
   function of({ tenantId, endpoint }: Labels): Series {
     const known = byTenant.get(tenantId)?.get(endpoint)
     if (known) return known
-    const fresh = new Series({ tenantId, endpoint }, unsaved)
+    const fresh = new Series({ tenantId, endpoint })
     byTenant.set(tenantId, new Map(byTenant.get(tenantId)).set(endpoint, fresh))
     all.push(fresh)
     return fresh
@@ -35,7 +46,10 @@ export function openSeries(unsaved: Unsaved<UnsavedNumber>): AllSeries {
     'Keyed requests from arrival to answer, waiting and the provider included',
     () => all.flatMap((one) => one.durationValues(`${PREFIX}duration_seconds`)),
   )
-  return { of, metrics: [...counters, duration] }
+  const collect = (into: Unsaved<UnsavedNumber>) => {
+    for (const series of all) series.collect(into)
+  }
+  return { of, metrics: [...counters, duration], collect }
 }
 
 interface Value {
@@ -51,55 +65,56 @@ function metric(name: string, type: 'counter' | 'histogram', help: string, value
   return { ...told, get: async () => ({ ...told, values: values() }), reset() {} } as unknown as Metric
 }
 
-const boundOf = (bucket: number): string => String(DURATION_BOUNDS[bucket] ?? '+Inf')
+/** A place for every bucket of everything that is counted. */
+const noCounts = () =>
+  Object.fromEntries(COUNTED.map((name) => [name, BUCKETS[name].map(() => 0)])) as Record<Counted, number[]>
+
+const COUNTED = Object.keys(BUCKETS) as Counted[]
 
 export class Series {
   readonly #labels: Labels
-  readonly #unsaved: Unsaved<UnsavedNumber>
   readonly totals = Object.fromEntries(COUNTER_NAMES.map((name) => [name, 0])) as Record<CounterName, number>
-  /** Not cumulative; the last is for what is beyond all bounds. */
-  readonly durations: number[] = Array(DURATION_BOUNDS.length + 1).fill(0)
+  readonly durations: number[] = BUCKETS.duration.map(() => 0)
   durationSum = 0
-  /** Those that are added to right now, by a short name: good until the next flush, or the next minute. */
-  readonly #open = new Map<string, UnsavedNumber>()
-  #openUntilMs = 0
-  #openSince = -1
+  /** What the store lacks. */
+  readonly #unsaved = noCounts()
+  /** When the first of it was counted; null where there is nothing. */
+  #sinceMs: number | null = null
 
-  constructor(labels: Labels, unsaved: Unsaved<UnsavedNumber>) {
+  constructor(labels: Labels) {
     this.#labels = labels
-    this.#unsaved = unsaved
   }
 
   count(name: CounterName, value = 1): void {
     this.totals[name] += value
-    this.keep(name, '', value)
+    this.keep(name, 0, value)
   }
 
   took(seconds: number): void {
-    const bucket = bucketIndexOf('duration', seconds)
+    const bucket = bucketOf('duration', seconds)
     this.durations[bucket]!++
     this.durationSum += seconds
-    this.keep('duration', boundOf(bucket), 1)
+    this.keep('duration', bucket)
   }
 
   /** For the store alone. */
-  keep(metric: string, bucket: string, value: number): void {
-    const countedMs = performance.now()
-    if (this.#openSince !== this.#unsaved.taken || countedMs >= this.#openUntilMs) {
-      this.#open.clear()
-      this.#openSince = this.#unsaved.taken
-      this.#openUntilMs = (Math.floor(countedMs / SLOT_MS) + 1) * SLOT_MS
+  keep(counted: Counted, bucket: number, value = 1): void {
+    this.#unsaved[counted][bucket]! += value
+    this.#sinceMs ??= performance.now()
+  }
+
+  collect(into: Unsaved<UnsavedNumber>): void {
+    if (this.#sinceMs === null) return
+    for (const metric of COUNTED) {
+      const counts = this.#unsaved[metric]
+      for (const [i, bucket] of BUCKETS[metric].entries()) {
+        if (counts[i] === 0) continue
+        const number = { metric, ...this.#labels, bucket, value: counts[i]!, countedMs: this.#sinceMs }
+        into.add(nameOfNumber(number), number)
+        counts[i] = 0
+      }
     }
-    const name = bucket === '' ? metric : `${metric} ${bucket}`
-    const open = this.#open.get(name)
-    if (open) {
-      open.value += value
-      return
-    }
-    const { endpoint, tenantId } = this.#labels
-    const number = { metric, endpoint, tenantId, bucket, value, countedMs }
-    const kept = this.#unsaved.add(nameOfNumber(number), number)
-    if (kept) this.#open.set(name, kept)
+    this.#sinceMs = null
   }
 
   /** Cumulative, as Prometheus wants them. */
@@ -108,7 +123,7 @@ export class Series {
     let upTo = 0
     const buckets = this.durations.map((count, i) => {
       upTo += count
-      return { labels: { le: boundOf(i), ...labels }, value: upTo, metricName: `${name}_bucket` }
+      return { labels: { le: BUCKETS.duration[i]!, ...labels }, value: upTo, metricName: `${name}_bucket` }
     })
     return [
       ...buckets,

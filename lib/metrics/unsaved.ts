@@ -6,7 +6,7 @@ const MAX_NUMBERS = 100_000
 /** Records replayed since the last flush. Further ones are counted for their tenant, not on the record. */
 const MAX_REPLAYED = 50_000
 /** Counts of one minute share an entry, however long they wait: they are booked where they belong. */
-export const SLOT_MS = 60_000
+const SLOT_MS = 60_000
 
 export interface UnsavedNumber {
   metric: string
@@ -31,8 +31,6 @@ export class Unsaved<Entry> {
   readonly #limit: number
   readonly #merge: (into: Entry, more: Entry) => void
   #lost = 0
-  /** How often all of them were taken. An entry that was got before is not one of these any more. */
-  taken = 0
 
   constructor(limit: number, merge: (into: Entry, more: Entry) => void) {
     this.#limit = limit
@@ -43,25 +41,16 @@ export class Unsaved<Entry> {
     return this.#entries.size
   }
 
-  /** The entry that it is part of now; none where there is no room. */
-  add(name: string, entry: Entry): Entry | undefined {
+  add(name: string, entry: Entry): void {
     const known = this.#entries.get(name)
-    if (known) {
-      this.#merge(known, entry)
-      return known
-    }
-    if (this.#entries.size >= this.#limit) {
-      this.#lost++
-      return undefined
-    }
-    this.#entries.set(name, entry)
-    return entry
+    if (known) this.#merge(known, entry)
+    else if (this.#entries.size < this.#limit) this.#entries.set(name, entry)
+    else this.#lost++
   }
 
   take(): [string, Entry][] {
     const taken = [...this.#entries]
     this.#entries.clear()
-    this.taken++
     return taken
   }
 

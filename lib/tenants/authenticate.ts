@@ -7,6 +7,8 @@ import type { Store } from '../db/store'
 import { hashSecret } from '../secret'
 
 const FRESH_MS = 3000
+/** How exactly that is taken: its clock is read once in so long. */
+const TTL_STEP_MS = 50
 const MAX_REMEMBERED = 10_000
 /** Last use is for people who clean up: to the minute is enough. */
 const LAST_USE_STEP_MS = 60_000
@@ -51,6 +53,7 @@ export function openAuthenticator(store: Store): Authenticator {
   const tenants = new LRUCache<string, Tenant>({
     max: MAX_REMEMBERED,
     ttl: FRESH_MS,
+    ttlResolution: TTL_STEP_MS,
     fetchMethod: async (hash) => {
       const [row] = await store.query<Row>(sql`
         SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now, ${SERVER} AS server,
@@ -71,15 +74,13 @@ export function openAuthenticator(store: Store): Authenticator {
   // A busy client's key is not hashed for each of its requests. In the clear it stays here no longer than what it gave.
   const names = new Map<string, string>()
   setInterval(() => names.clear(), FRESH_MS).unref()
-  function nameOf(apiKey: string): string {
-    let name = names.get(apiKey)
-    if (name) return name
-    name = hashSecret(apiKey).toString('base64')
-    if (names.size < MAX_REMEMBERED) names.set(apiKey, name)
-    return name
-  }
   return {
-    authenticate: async (apiKey) => (await tenants.fetch(nameOf(apiKey))) ?? null,
-    recall: (apiKey) => tenants.get(nameOf(apiKey)),
+    async authenticate(apiKey) {
+      const name = hashSecret(apiKey).toString('base64')
+      const tenant = await tenants.fetch(name)
+      if (tenant && names.size < MAX_REMEMBERED) names.set(apiKey, name)
+      return tenant ?? null
+    },
+    recall: (apiKey) => tenants.get(names.get(apiKey) ?? ''),
   }
 }

@@ -1,11 +1,12 @@
 // Everybody who takes part, and how each is served. All of them use one PostgreSQL server with the durability that it
 // comes with, each in a database of its own.
 import path from 'node:path'
+import manifest from '../../package.json' with { type: 'json' }
 import { freePort } from '../../scripts/port'
 import { SECRETS } from '../support/client'
 import type { HANDLERS } from './handlers'
 import { buildNextApp, NEXT, NEXT_APP } from './next-host'
-import { type Program, root, startProgram } from './program'
+import { type Program, startProgram } from './program'
 import type { REDIS_HANDLERS } from './redis-handlers'
 
 export interface Places {
@@ -24,13 +25,28 @@ interface ContenderKind {
 
 type HandlerName = keyof typeof HANDLERS | keyof typeof REDIS_HANDLERS
 
-const hosted = (host: 'plain' | 'direct', handler: HandlerName) => ({
+const hosted = (handler: HandlerName) => ({
   unguarded: true,
   start: ({ databaseUrl, redisUrl }: Places) =>
-    startProgram(['--import', 'tsx', path.join(import.meta.dirname, 'hosts', `${host}.ts`), handler], {
+    startProgram(['--import', 'tsx', path.join(import.meta.dirname, 'hosts', 'plain.ts'), handler], {
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl ?? '',
     }),
+})
+
+/** What `npm start` runs: Node's own settings first, then our program. */
+const START = manifest.scripts.start.split(' ').slice(1)
+const SETTINGS = START.slice(0, -1)
+
+const onOurHost = (handler: keyof typeof HANDLERS) => ({
+  unguarded: true,
+  async start({ databaseUrl }: Places) {
+    await buildNextApp()
+    return startProgram([...SETTINGS, '--import', 'tsx', path.join(import.meta.dirname, 'hosts', 'direct.ts')], {
+      DATABASE_URL: databaseUrl,
+      HANDLER: handler,
+    })
+  },
 })
 
 const onNext = (handler: keyof typeof HANDLERS) => ({
@@ -44,7 +60,7 @@ const onNext = (handler: keyof typeof HANDLERS) => ({
 
 const npmStart = (env: Record<string, string> = {}, flags: string[] = []) => ({
   start: ({ databaseUrl }: Places) =>
-    startProgram([...flags, path.join(root, 'scripts', 'start.mjs')], {
+    startProgram([...flags, ...START], {
       DATABASE_URL: databaseUrl,
       PORT: '0',
       ...SECRETS,
@@ -56,17 +72,17 @@ const npmStart = (env: Record<string, string> = {}, flags: string[] = []) => ({
 const WEIGHABLE = ['--expose-gc', '--import', path.join(import.meta.dirname, 'hosts', 'weighable.mjs')]
 
 const CONTENDERS = {
-  constant: { title: 'a constant answer on plain `node:http`', ...hosted('plain', 'constant') },
-  unguarded: { title: 'the unguarded order on plain `node:http` and `pg`', ...hosted('plain', 'unguarded') },
+  constant: { title: 'a constant answer on plain `node:http`', ...hosted('constant') },
+  unguarded: { title: 'the unguarded order on plain `node:http` and `pg`', ...hosted('unguarded') },
   nodeIdempotency: {
     title: 'node-idempotency + Redis around that order',
     needsRedis: true,
-    ...hosted('plain', 'nodeIdempotency'),
+    ...hosted('nodeIdempotency'),
   },
-  powertools: { title: 'Powertools + Redis around that order', needsRedis: true, ...hosted('plain', 'powertools') },
+  powertools: { title: 'Powertools + Redis around that order', needsRedis: true, ...hosted('powertools') },
   ours: { title: 'ours, `npm start`', ...npmStart() },
-  constantOnOurHost: { title: "a constant answer on `npm start`'s server", ...hosted('direct', 'constant') },
-  unguardedOnOurHost: { title: "the unguarded order on `npm start`'s server", ...hosted('direct', 'unguarded') },
+  constantOnOurHost: { title: "a constant answer on `npm start`'s server", ...onOurHost('constant') },
+  unguardedOnOurHost: { title: "the unguarded order on `npm start`'s server", ...onOurHost('unguarded') },
   oursOnNext: {
     title: 'ours, `next start`',
     async start({ databaseUrl }) {

@@ -162,7 +162,8 @@ describe('a keyed request', () => {
     await post('/api/orders', sent.body, sent.key)
     const body = JSON.stringify(sent.body)
     const headers = { ...headersFor(sent.key), 'content-length': body.length }
-    const recall = vi.spyOn(site.node.authenticator, 'recall')
+    const tenant = await site.node.authenticator.authenticate(site.tenant.apiKey)
+    const recall = vi.spyOn(site.node.authenticator, 'recall').mockReturnValue(tenant!)
     const request = http.request(`${origin}/api/orders`, { method: 'POST', headers })
     request.write(body.slice(0, 1))
     await vi.waitFor(() => expect(recall).toHaveBeenCalled(), PATIENCE)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openStore, type Store } from '../../lib/db/store'
 import { startFlushing } from '../../lib/metrics/flush'
 import { openMetrics } from '../../lib/metrics/metrics'
-import { bucketOf } from '../../lib/metrics/names'
+import { BUCKETS, bucketOf } from '../../lib/metrics/names'
 import { nameOfNumber, type UnsavedNumber, unsavedNumbers, unsavedReplays } from '../../lib/metrics/unsaved'
 import { type Bench, connectionLost, openBench, tampered } from '../support/boundary'
 
@@ -99,7 +99,7 @@ describe('a flush', () => {
     count('five_minutes', 5 * 60_000)
     count('five_minutes', 5 * 60_000 + 61_000)
     count('a_day', 86_400_000)
-    await startFlushing(bench.store, numbers, unsavedReplays()).close()
+    await startFlushing(bench.store, { numbers, replays: unsavedReplays(), collect: () => {} }).close()
     const ages = await bench.rows<{ metric: string; minutes: number }>(
       `SELECT metric, round(extract(epoch FROM date_trunc('minute', clock_timestamp()) - at) / 60)::int AS minutes
        FROM metric_minutes ORDER BY metric, at`,
@@ -207,6 +207,6 @@ describe('a bucket', () => {
     ['replay_delay', 168 * 3600, '604800'],
     ['replay_delay', 168 * 3600 + 1, '+Inf'],
   ] as const)('of %s takes %d in %s', (histogram, value, bucket) => {
-    expect(bucketOf(histogram, value)).toBe(bucket)
+    expect(BUCKETS[histogram][bucketOf(histogram, value)]).toBe(bucket)
   })
 })
