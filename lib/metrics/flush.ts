@@ -22,7 +22,7 @@ export interface Flushing {
 export interface Flushed {
   numbers: Unsaved<UnsavedNumber>
   replays: Unsaved<UnsavedReplays>
-  /** Called before every flush: brings in what was counted since. */
+  /** Brings in what was counted since the last time. */
   collect(): void
 }
 
@@ -32,6 +32,7 @@ export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, c
   let away = false
 
   async function saveAll(): Promise<void> {
+    collect()
     try {
       await save(numbers, NUMBERS_A_STATEMENT, (batch) => saveNumbers(store, batch))
       await save(replays, REPLAYS_A_STATEMENT, (batch) => saveReplays(store, batch))
@@ -42,11 +43,10 @@ export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, c
       away = true
     }
     const lost = numbers.takeLost()
-    if (lost > 0) log().error({ lost }, 'more was counted than can be kept without a store')
+    if (lost > 0) log().error({ lost }, 'more kinds of numbers were counted than can be kept without a store')
   }
 
   function flush(): Promise<void> {
-    collect()
     waiting++
     last = last.then(saveAll).finally(() => {
       waiting--

@@ -108,7 +108,7 @@ function bucketNames(histogram: HistogramName): readonly string[] {
 export function bucketOf(histogram: HistogramName, value: number): number {
   const bounds = BOUNDS[histogram]
   let bucket = 0
-  while (bucket < bounds.length && value > bounds[bucket]!) bucket++
+  while (bucket < bounds.length && !(value <= bounds[bucket]!)) bucket++
   return bucket
 }
 

@@ -65,11 +65,11 @@ function metric(name: string, type: 'counter' | 'histogram', help: string, value
   return { ...told, get: async () => ({ ...told, values: values() }), reset() {} } as unknown as Metric
 }
 
+const COUNTED = Object.keys(BUCKETS) as Counted[]
+
 /** A place for every bucket of everything that is counted. */
 const noCounts = () =>
   Object.fromEntries(COUNTED.map((name) => [name, BUCKETS[name].map(() => 0)])) as Record<Counted, number[]>
-
-const COUNTED = Object.keys(BUCKETS) as Counted[]
 
 export class Series {
   readonly #labels: Labels

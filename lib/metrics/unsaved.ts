@@ -15,7 +15,7 @@ export interface UnsavedNumber {
   /** The upper bound of a histogram's bucket; empty for a counter. */
   bucket: string
   value: number
-  /** When the first of it was counted, by the monotonic clock: at the flush only its age counts. */
+  /** When its series began to count what the store lacks, by the monotonic clock: at the flush only its age counts. */
   countedMs: number
 }
 

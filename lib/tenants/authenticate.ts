@@ -71,7 +71,7 @@ export function openAuthenticator(store: Store): Authenticator {
       }
     },
   })
-  // A busy client's key is not hashed for each of its requests. In the clear it stays here no longer than what it gave.
+  // A busy client's key is not hashed for each of its requests. In the clear it stays here for at most three seconds.
   const names = new Map<string, string>()
   setInterval(() => names.clear(), FRESH_MS).unref()
   return {

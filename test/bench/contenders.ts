@@ -25,18 +25,21 @@ interface ContenderKind {
 
 type HandlerName = keyof typeof HANDLERS | keyof typeof REDIS_HANDLERS
 
+/**
+ * What `npm start` runs: Node's own settings first, then our program. The others get the same settings, except on
+ * `next start`, where ours does without them as well.
+ */
+const START = manifest.scripts.start.split(' ').slice(1)
+const SETTINGS = START.slice(0, -1)
+
 const hosted = (handler: HandlerName) => ({
   unguarded: true,
   start: ({ databaseUrl, redisUrl }: Places) =>
-    startProgram(['--import', 'tsx', path.join(import.meta.dirname, 'hosts', 'plain.ts'), handler], {
+    startProgram([...SETTINGS, '--import', 'tsx', path.join(import.meta.dirname, 'hosts', 'plain.ts'), handler], {
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl ?? '',
     }),
 })
-
-/** What `npm start` runs: Node's own settings first, then our program. */
-const START = manifest.scripts.start.split(' ').slice(1)
-const SETTINGS = START.slice(0, -1)
 
 const onOurHost = (handler: keyof typeof HANDLERS) => ({
   unguarded: true,
