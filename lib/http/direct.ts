@@ -14,16 +14,8 @@ export type Direct = (request: IncomingMessage, response: ServerResponse) => boo
 /** @param routes by endpoint: `POST /api/things/{id}` */
 export function direct(routes: Record<string, KeyedRoute>): Direct {
   const known = Object.entries(routes).map(([endpoint, route]) => ({ path: pathOf(endpoint), route }))
-  const plain = Object.entries(routes).filter(([endpoint]) => !endpoint.includes('{'))
-  /** Those whose path is always the same, by it. */
-  const fixed = new Map(plain.map(([endpoint, route]) => [endpoint.split(' ')[1]!, route]))
   return (request, response) => {
     if (request.method !== 'POST') return false
-    const only = fixed.get(request.url!)
-    if (only) {
-      take(only, request, response, {})
-      return true
-    }
     for (const { path, route } of known) {
       const match = path.exec(request.url!)
       if (!match) continue

@@ -71,14 +71,15 @@ export function openAuthenticator(store: Store): Authenticator {
       }
     },
   })
-  // A busy client's key is not hashed for each of its requests. In the clear it stays here for at most three seconds.
+  // A busy client's key is not hashed for each of its requests. In the clear it stays here for at most three seconds,
+  // and none but keys that there are.
   const names = new Map<string, string>()
   setInterval(() => names.clear(), FRESH_MS).unref()
   return {
     async authenticate(apiKey) {
       const name = hashSecret(apiKey).toString('base64')
       const tenant = await tenants.fetch(name)
-      if (tenant && names.size < MAX_REMEMBERED) names.set(apiKey, name)
+      if (tenant) names.set(apiKey, name)
       return tenant ?? null
     },
     recall: (apiKey) => tenants.get(names.get(apiKey) ?? ''),

@@ -1,10 +1,9 @@
 // What instrumentation.ts of the product leaves for the server of `npm start`, with a handler in place of our routes.
+import { MAX_BODY_BYTES } from '../../../lib/http/body'
 import { direct } from '../../../lib/http/direct'
 import type { KeyedRoute } from '../../../lib/http/keyed'
 import type { RunningNode } from '../../../lib/node/start'
 import { HANDLERS } from '../handlers'
-
-const MAX_BODY_BYTES = 256 * 1024
 
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
