@@ -129,6 +129,8 @@ export const expectToFit = (page: Page): Promise<void> =>
 export async function violations(page: Page): Promise<string[]> {
   // The page's own policy lets in no script of ours; the browser's tools may.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
+  // Next takes the title away for some milliseconds whenever the address changes.
+  await expect(page).toHaveTitle(/./)
   const found = await page.evaluate(async () => {
     const { axe: here } = window as unknown as { axe: { run(how: RunOptions): Promise<{ violations: Result[] }> } }
     // What is in order need not be described, nor are style sheets fetched for rules that are not asked for.

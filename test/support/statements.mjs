@@ -4,12 +4,13 @@ import pg from 'pg'
 
 const requests = () => globalThis[Symbol.for('onceover.process-wide')]?.get('request-context')
 const { query } = pg.Client.prototype
+/** Of lib/db/together.ts: sent by one for many, so in nobody's name. */
+const TOGETHER = /^WITH sent AS \(SELECT \*/
 
 pg.Client.prototype.query = function (statement, ...more) {
   const requestId = requests()?.getStore()
-  if (requestId) {
-    const pool = this.connectionParameters.application_name
-    process.send?.({ requestId, pool, statement: String(statement?.text ?? statement) })
-  }
+  const text = String(statement?.text ?? statement)
+  if (requestId && !TOGETHER.test(text))
+    process.send?.({ requestId, pool: this.connectionParameters.application_name, statement: text })
   return query.call(this, statement, ...more)
 }
