@@ -9,6 +9,8 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown
 
 const PORT_ATTEMPTS = 100
+/** Longer than the minute that proxies keep an idle connection: if we closed first, a request might be on its way to us. */
+const IDLE_MS = 75_000
 const ANSWER = Symbol('answer')
 
 /** With the answer that is, or was last, under way on it: of several that were asked for at once, the last. */
@@ -48,6 +50,7 @@ export async function listen(wantedPort: number, host?: string): Promise<NodeSer
     if (handler) return handler(request, response)
     return opened.then((handle) => handle(request, response))
   })
+  server.keepAliveTimeout = IDLE_MS
   server.on('connection', (socket) => {
     connections.add(socket)
     socket.once('close', () => {

@@ -9,19 +9,18 @@ interface Reading {
   monotonicMs: number
 }
 
-const last = () =>
-  processWide('database-clock', () => ({ reading: null as Reading | null, server: null as string | null }))
+const last = processWide('database-clock', () => ({ reading: null as Reading | null, server: null as string | null }))
 
 /** Names one run of one server, and the database there: a copy of it elsewhere has another name. */
 export const SERVER = raw(`current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())`)
 
 export function observeDatabase({ now, server }: { now: Date; server?: string }): void {
-  last().reading = { databaseMs: now.getTime(), monotonicMs: performance.now() }
-  if (server) last().server = server
+  last.reading = { databaseMs: now.getTime(), monotonicMs: performance.now() }
+  if (server) last.server = server
 }
 
 /** The one that the store was last seen to reach. */
-export const serverOfStore = (): string | null => last().server
+export const serverOfStore = (): string | null => last.server
 
 /** The first reading, so that no node ever goes by its own clock alone. */
 export async function readDatabaseClock(store: Store): Promise<void> {
@@ -33,6 +32,6 @@ export async function readDatabaseClock(store: Store): Promise<void> {
 
 /** @param monotonicMs the monotonic clock's now */
 export function databaseNowMs(monotonicMs = performance.now()): number {
-  const { reading } = last()
+  const { reading } = last
   return reading ? reading.databaseMs + (monotonicMs - reading.monotonicMs) : Date.now()
 }

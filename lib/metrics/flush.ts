@@ -1,5 +1,6 @@
-// The way from memory to the store: every two seconds, off the way of requests, one flush at a time. A crash loses
-// what was counted since the last one and nothing else; a store that is away gets it later.
+// The way from memory to the store: every two seconds, off the way of requests, one flush at a time, and every ten the
+// replays of many records. A crash loses what was counted since the last one and nothing else; a store that is away gets
+// it later.
 import { isUnavailable } from '../db/sqlstate'
 import type { Store } from '../db/store'
 import { log } from '../log'
@@ -11,6 +12,9 @@ const FLUSH_AFTER_MS = 2000
 const NUMBERS_A_STATEMENT = 10_000
 /** Fewer: each is a row of a live table that is locked until the statement ends. */
 const REPLAYS_A_STATEMENT = 5000
+/** Up to so many records cost next to nothing; more of them, which are replayed all the time, are written less often. */
+const FEW_REPLAYS = 100
+const MANY_REPLAYS_AFTER_MS = 10_000
 
 export interface Flushing {
   /** What was counted before the call is saved when this ends, if the store can be asked. It never rejects. */
@@ -30,12 +34,22 @@ export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, c
   let waiting = 0
   let last = Promise.resolve()
   let away = false
+  let replaysMs = performance.now()
 
-  async function saveAll(): Promise<void> {
+  function replaysAreDue(): boolean {
+    const { size } = replays
+    if (size <= FEW_REPLAYS || size >= REPLAYS_A_STATEMENT) return size > 0
+    return performance.now() - replaysMs >= MANY_REPLAYS_AFTER_MS
+  }
+
+  async function saveAll(withReplays: boolean): Promise<void> {
     collect()
     try {
       await save(numbers, NUMBERS_A_STATEMENT, (batch) => saveNumbers(store, batch))
-      await save(replays, REPLAYS_A_STATEMENT, (batch) => saveReplays(store, batch))
+      if (withReplays) {
+        replaysMs = performance.now()
+        await save(replays, REPLAYS_A_STATEMENT, (batch) => saveReplays(store, batch))
+      }
       away = false
     } catch (error) {
       // Said once for each time that the store goes away.
@@ -46,23 +60,27 @@ export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, c
     if (lost > 0) log().error({ lost }, 'more kinds of numbers were counted than can be kept without a store')
   }
 
-  function flush(): Promise<void> {
+  function flush(withReplays = true): Promise<void> {
     waiting++
-    last = last.then(saveAll).finally(() => {
-      waiting--
-    })
+    last = last
+      .then(() => saveAll(withReplays))
+      .finally(() => {
+        waiting--
+      })
     return last
   }
 
   const timer = setInterval(() => {
     // Also while the store keeps an earlier one waiting: what is counted now belongs to this minute.
     collect()
-    if (waiting === 0 && numbers.size + replays.size > 0) flush()
+    if (waiting > 0) return
+    const withReplays = replaysAreDue()
+    if (withReplays || numbers.size > 0) flush(withReplays)
   }, FLUSH_AFTER_MS)
   timer.unref()
 
   return {
-    flush,
+    flush: () => flush(),
     close() {
       clearInterval(timer)
       return flush()

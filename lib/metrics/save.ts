@@ -31,7 +31,7 @@ export async function saveNumbers(store: Pick<Store, 'query'>, numbers: readonly
 
 /**
  * A replay is not a move: the version stays. The count is indexed, for the list of what is replayed most, so this writes
- * the record's index entries again: once every two seconds for a key, however often it is asked for.
+ * the record's index entries again: once a flush for a key, however often it is asked for.
  */
 export async function saveReplays(store: Pick<Store, 'query'>, replays: readonly UnsavedReplays[]): Promise<void> {
   const agesMs = replays.map(({ lastMs }) => performance.now() - lastMs)

@@ -7,8 +7,6 @@ import type { Store } from '../db/store'
 import { hashSecret } from '../secret'
 
 const FRESH_MS = 3000
-/** How exactly that is taken: its clock is read once in so long. */
-const TTL_STEP_MS = 50
 const MAX_REMEMBERED = 10_000
 /** Last use is for people who clean up: to the minute is enough. */
 const LAST_USE_STEP_MS = 60_000
@@ -53,7 +51,6 @@ export function openAuthenticator(store: Store): Authenticator {
   const tenants = new LRUCache<string, Tenant>({
     max: MAX_REMEMBERED,
     ttl: FRESH_MS,
-    ttlResolution: TTL_STEP_MS,
     fetchMethod: async (hash) => {
       const [row] = await store.query<Row>(sql`
         SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now, ${SERVER} AS server,
@@ -73,15 +70,18 @@ export function openAuthenticator(store: Store): Authenticator {
   })
   // A busy client's key is not hashed for each of its requests. In the clear it stays here for at most three seconds,
   // and none but keys that there are.
-  const names = new Map<string, string>()
-  setInterval(() => names.clear(), FRESH_MS).unref()
+  const known = new Map<string, { tenant: Tenant; untilMs: number }>()
+  setInterval(() => known.clear(), FRESH_MS).unref()
   return {
     async authenticate(apiKey) {
-      const name = hashSecret(apiKey).toString('base64')
-      const tenant = await tenants.fetch(name)
-      if (tenant) names.set(apiKey, name)
+      const hash = hashSecret(apiKey).toString('base64')
+      const tenant = await tenants.fetch(hash)
+      if (tenant) known.set(apiKey, { tenant, untilMs: performance.now() + tenants.getRemainingTTL(hash) })
       return tenant ?? null
     },
-    recall: (apiKey) => tenants.get(names.get(apiKey) ?? ''),
+    recall(apiKey) {
+      const found = known.get(apiKey)
+      return found && performance.now() < found.untilMs ? found.tenant : undefined
+    },
   }
 }

@@ -8,7 +8,7 @@ import type { Load, Task } from './load'
 const task: Task = JSON.parse(process.argv[2]!)
 const agent = new http.Agent({ keepAlive: true, maxSockets: task.connections })
 const tookMs: number[] = []
-let failed = 0
+const failed: Load['failed'] = {}
 let { first: number } = task
 
 const startedAt = performance.now()
@@ -44,16 +44,16 @@ function order(dueAt: number): Promise<void> {
   const body = task.body.replace('$', digits)
   return new Promise((resolve) => {
     const headers = { ...task.headers, 'content-length': body.length, 'idempotency-key': task.prefix + digits }
-    const over = (ok: boolean) => {
+    const over = (ended: string) => {
       tookMs.push(performance.now() - dueAt)
-      if (!ok) failed++
+      if (ended !== '201') failed[ended] = (failed[ended] ?? 0) + 1
       resolve()
     }
     const request = http.request(task.url, { method: 'POST', agent, headers }, (response) => {
       response.resume()
-      response.on('end', () => over(response.statusCode === 201))
+      response.on('end', () => over(String(response.statusCode)))
     })
-    request.on('error', () => over(false))
+    request.on('error', ({ message }) => over(message))
     request.end(body)
   })
 }

@@ -36,7 +36,8 @@ export interface Task extends Keys {
 export interface Load {
   requests: number
   seconds: number
-  failed: number
+  /** How many were not answered with 201, by what became of them instead. */
+  failed: Record<string, number>
   p50Ms: number
   p99Ms: number
 }
@@ -85,7 +86,9 @@ async function generate(task: Task): Promise<Load> {
 }
 
 function sound(url: string, load: Load): Load {
-  if (load.failed > 0) throw new Error(`${load.failed} of ${load.requests} orders at ${url} were not answered with 201`)
+  const failed = Object.entries(load.failed).map(([why, count]) => `${count} ${why}`)
+  if (failed.length > 0)
+    throw new Error(`of ${load.requests} orders at ${url} not all were answered with 201: ${failed.join(', ')}`)
   return load
 }
 

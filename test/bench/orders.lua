@@ -17,8 +17,10 @@ function request()
 end
 
 function done(summary, latency)
-  local errors = summary.errors
-  io.write(string.format('{"requests":%d,"seconds":%f,"failed":%d,"p50Ms":%f,"p99Ms":%f}\n', summary.requests,
-    summary.duration / 1e6, errors.connect + errors.read + errors.write + errors.timeout + errors.status,
-    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
+  local failed = {}
+  for kind, count in pairs(summary.errors) do
+    if count > 0 then failed[#failed + 1] = string.format('"%s":%d', kind, count) end
+  end
+  io.write(string.format('{"requests":%d,"seconds":%f,"failed":{%s},"p50Ms":%f,"p99Ms":%f}\n', summary.requests,
+    summary.duration / 1e6, table.concat(failed, ','), latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
 end

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openStore, type Store } from '../../lib/db/store'
 import { startFlushing } from '../../lib/metrics/flush'
 import { openMetrics } from '../../lib/metrics/metrics'
@@ -56,6 +56,41 @@ describe('a flush', () => {
     metrics.observe(created('ten_timer'))
     await expect.poll(() => total('reserve_created'), { timeout: 6000 }).toBe(1)
     await metrics.close()
+  })
+
+  it('writes the replays of few records every two seconds, and those of many every ten', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'performance'] })
+    const written: number[] = []
+    const query: Store['query'] = async ({ values }) => {
+      written.push((values[0] as unknown[]).length)
+      return []
+    }
+    const replays = unsavedReplays()
+    const replayed = (records: number) => {
+      for (let i = 0; i < records; i++) replays.add(`idem_${i}`, { recordId: `idem_${i}`, count: 1, lastMs: 0 })
+    }
+    const writtenAfter = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms)
+      return written.splice(0)
+    }
+    const flushing = startFlushing({ query }, { numbers: unsavedNumbers(), replays, collect: () => {} })
+    try {
+      replayed(100)
+      expect(await writtenAfter(2000)).toEqual([100])
+      replayed(101)
+      expect(await writtenAfter(9999)).toEqual([])
+      expect(await writtenAfter(1)).toEqual([101])
+      // before there are more than are kept
+      replayed(5000)
+      expect(await writtenAfter(2000)).toEqual([5000])
+      // and whoever asks for it gets it at once
+      replayed(200)
+      await flushing.flush()
+      expect(written).toEqual([200])
+    } finally {
+      await flushing.close()
+      vi.useRealTimers()
+    }
   })
 
   it('happens for the last time when the node ends', async () => {

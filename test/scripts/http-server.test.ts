@@ -51,6 +51,16 @@ it('makes a request that comes too early wait', async () => {
   expect(await (await answer).text()).toBe('late')
 })
 
+it('keeps an idle connection for longer than the proxies in front of it do, which is a minute', async () => {
+  const server = await open()
+  server.open(
+    (_, response) => response.end(),
+    () => {},
+  )
+  const { headers } = await fetch(`http://localhost:${server.port}/`)
+  expect(Number(/^timeout=(\d+)$/.exec(headers.get('keep-alive')!)?.[1])).toBeGreaterThan(60)
+})
+
 it('answers what is under way, takes nothing new, then ends', async () => {
   const server = await open()
   const arrived = gate()
