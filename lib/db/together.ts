@@ -20,7 +20,27 @@ export interface Together extends Statement {
 export const isTogether = (statement: Statement): statement is Together => 'many' in statement
 
 const PREFIX = 'WITH sent AS (SELECT), '
-const texts = new Map<string, string>()
+
+/** The texts of all statements that differ in nothing but their values. */
+interface Shape {
+  strings: readonly string[]
+  one: string
+  many: string
+}
+const shapes: Shape[] = []
+
+/** By its parts, most of which are the very same literals: putting them together to compare them takes ten times as long. */
+function shapeOf(body: Sql): Shape {
+  const { strings } = body
+  const isThis = (shape: Shape) =>
+    shape.strings.length === strings.length && shape.strings.every((string, i) => string === strings[i])
+  let shape = shapes.find(isThis)
+  if (!shape) {
+    shape = { strings, one: PREFIX + body.text, many: textOf(strings) }
+    shapes.push(shape)
+  }
+  return shape
+}
 
 /**
  * `body` is written as for one row, and with `sent` in the FROM wherever it has a value. For many, each value is a column
@@ -28,20 +48,8 @@ const texts = new Map<string, string>()
  * is a parameter like any other, which is planned and read more quickly.
  */
 export function together(of: { id: string; lock: string }, body: Sql): Together {
-  const asked = body.sql
-  let many = texts.get(asked)
-  if (!many) {
-    many = textOf(body.strings)
-    texts.set(asked, many)
-  }
-  return {
-    ...of,
-    many,
-    values: body.values,
-    get text() {
-      return PREFIX + body.text
-    },
-  }
+  const { one: text, many } = shapeOf(body)
+  return { ...of, text, many, values: body.values }
 }
 
 /** The same for a body that touches more than its own row, and must run by itself. */

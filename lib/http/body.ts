@@ -29,9 +29,11 @@ export async function readBytes(incoming: Incoming): Promise<{ ok: true; bytes: 
   }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 export function parseJson(bytes: Buffer): { ok: true; value: unknown } | Refused {
   try {
-    return { ok: true, value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
+    return { ok: true, value: JSON.parse(utf8.decode(bytes)) }
   } catch {
     return { ok: false, code: 'malformed_json' }
   }

@@ -34,11 +34,16 @@ export function fromWeb(request: Request): Incoming {
 /** @param body what was read of it already */
 export function fromNode(request: IncomingMessage, response: ServerResponse, body?: ReadBody): Incoming {
   const { headers } = request
+  let gone: AbortController | undefined
+  function watch(): AbortController {
+    const made = new AbortController()
+    if (response.destroyed) made.abort()
+    response.once('close', () => response.writableEnded || made.abort())
+    return made
+  }
   return {
     get signal() {
-      const gone = new AbortController()
-      if (response.destroyed) gone.abort()
-      response.once('close', () => response.writableEnded || gone.abort())
+      gone ??= watch()
       return gone.signal
     },
     // Of those that may come twice Node makes one text; of the others the first counts, as anywhere.

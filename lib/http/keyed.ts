@@ -184,7 +184,7 @@ async function execute<Schema extends z.ZodType>(
       acceptedAs: prefer.respondAsync ? (recordId) => enqueueAccepted(recordId) : null,
       mayCreate: admission.ok,
       reserved: endAdmission,
-      signal: incoming.signal,
+      signal: () => incoming.signal,
     })
     if (outcome.kind === 'misuse') {
       const { record, stored } = outcome

@@ -29,7 +29,8 @@ export interface KeyedRequest<Body> {
   mayCreate: boolean
   /** Told once, as soon as it is known, whether this request created its record. */
   reserved?(created: boolean): void
-  signal?: AbortSignal
+  /** Aborted when its sender has gone; made for those who ask. */
+  signal?(): AbortSignal
   /** What `fingerprintFor` makes of the input, where that is known already. */
   fingerprint?: string
   /** The request as it came, for whoever sends it again. */
@@ -151,7 +152,7 @@ export async function run<Body, Report>(
         }
       }
       case 'running':
-        if (turn < MAX_TURNS && (await waited(boundary, record, waitUntil, request.signal))) continue
+        if (turn < MAX_TURNS && (await waited(boundary, record, waitUntil, request.signal?.()))) continue
         return record.async ? { kind: 'accepted', record, created } : { kind: 'in_progress', record }
       case 'lease_over':
         await leaseIsOver(boundary, operation, record)
@@ -163,7 +164,7 @@ export async function run<Body, Report>(
         break
       case 'claim': {
         // A process that slept must not wake up and charge, nor for somebody who has gone.
-        if (fenced || request.signal?.aborted)
+        if (fenced || request.signal?.().aborted)
           return { kind: 'not_executed', code: 'not_claimed', expiresAt: record.expiresAt, created }
         const claimed = await claimFor(boundary, operation, request, record)
         if (!claimed) break

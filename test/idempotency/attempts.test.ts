@@ -125,7 +125,7 @@ describe('a call', () => {
 
 describe('a second attempt', () => {
   it('is not begun for a client that has gone: nobody is asked, nobody is charged', async () => {
-    expect(toldBy(await bench.place(gateway, body, { key, signal: AbortSignal.abort() }))).toBe('not_executed')
+    expect(toldBy(await bench.place(gateway, body, { key, signal: () => AbortSignal.abort() }))).toBe('not_executed')
     expect(gateway.calls).toHaveLength(1)
     expect(gateway.lookUps).toEqual([])
     expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 1 })

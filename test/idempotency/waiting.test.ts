@@ -142,7 +142,7 @@ describe('a duplicate that waits', () => {
   it('gives up when its client is gone', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const client = new AbortController()
-    const waiting = place({ waitMs: LONG, signal: client.signal })
+    const waiting = place({ waitMs: LONG, signal: () => client.signal })
     await untilAwaited()
     client.abort()
     expect(toldBy(await within(SOON, waiting))).toBe('in_progress')
@@ -158,7 +158,7 @@ describe('a duplicate that waits', () => {
       if (asksToBeTold(statement)) client.abort()
       return rows
     })
-    const waiting = place({ waitMs: LONG, signal: client.signal, boundary: { ...bench.boundary, store } })
+    const waiting = place({ waitMs: LONG, signal: () => client.signal, boundary: { ...bench.boundary, store } })
     expect(toldBy(await within(SOON, waiting))).toBe('in_progress')
     providerAnswers()
     await owner
