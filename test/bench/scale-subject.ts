@@ -2,6 +2,7 @@
 // answers at once, and the daemons.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { newId, newUlid } from '../../lib/db/id'
 import { openNotifications } from '../../lib/db/notifications'
 import { openStore, type Store } from '../../lib/db/store'
 import { problem } from '../../lib/http/problem'
@@ -17,7 +18,7 @@ const CLIENTS = 4
 const gateway: Gateway = {
   name: 'sandbox',
   timeLimitMs: 1000,
-  execute: async () => ({ kind: 'succeeded', providerRef: `ch_${randomUUID()}` }),
+  execute: async () => ({ kind: 'succeeded', providerRef: `sbx_ch_${newUlid()}` }),
   lookUp: async () => ({ kind: 'not_found' }),
   async *list() {},
 }
@@ -53,7 +54,7 @@ export function openSubject(url: string) {
       tenantId: `ten_${String(Math.floor(20 * Math.random() ** 4)).padStart(2, '0')}`,
       key: randomUUID(),
       input: { params: {}, body },
-      requestId: `req_${randomUUID()}`,
+      requestId: newId('req'),
       retentionHours: null,
       waitMs: 0,
       acceptedAs: null,
@@ -76,11 +77,29 @@ export function openSubject(url: string) {
     return took
   }
 
+  /**
+   * Into the memory of the server, which one that has been at work for a day has there: the index that every key has to
+   * be new in. Keys are random, so orders touch all of its pages; of everything else they touch the end.
+   */
+  async function warm(): Promise<void> {
+    const client = await db.connect()
+    try {
+      await client.query('SET enable_seqscan = off')
+      await client.query(
+        'SELECT count(*) FROM (SELECT key FROM idempotency_records ORDER BY tenant_id, endpoint OFFSET 0) k',
+      )
+      await client.query('RESET enable_seqscan')
+    } finally {
+      client.release()
+    }
+  }
+
   return {
     db,
     store,
     reading,
     orders,
+    warm,
     sweeper: (through: Store) => sweeper({ ...boundary, store: through }, new Map([[place.endpoint, place]])),
     async close() {
       await line.close()

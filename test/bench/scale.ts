@@ -64,6 +64,7 @@ try {
     small: openSubject(cluster.urlOf(names.small)),
     large: openSubject(cluster.urlOf(names.large)),
   }
+  for (const size of SIZES) await subjects[size].warm()
   const lines = [await ordersOf(subjects), ...(await readsOf(subjects)), ...(await daemonsOf(subjects))]
   const [table, unmet] = tableOf(lines, { small: SMALL, large: LARGE })
   console.log(`\n${table}`)
