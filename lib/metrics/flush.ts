@@ -1,6 +1,6 @@
-// The way from memory to the store: every two seconds, off the way of requests, one flush at a time, and every ten the
-// replays of many records. A crash loses what was counted since the last one and nothing else; a store that is away gets
-// it later.
+// The way from memory to the store: every two seconds, off the way of requests, one flush at a time, and every ten for
+// the replays of many records. A crash loses what was counted since the last one and nothing else; a store that is away
+// gets it later.
 import { isUnavailable } from '../db/sqlstate'
 import type { Store } from '../db/store'
 import { log } from '../log'
@@ -12,9 +12,9 @@ const FLUSH_AFTER_MS = 2000
 const NUMBERS_A_STATEMENT = 10_000
 /** Fewer: each is a row of a live table that is locked until the statement ends. */
 const REPLAYS_A_STATEMENT = 5000
-/** Up to so many records cost next to nothing; more of them, which are replayed all the time, are written less often. */
+/** Up to so many records cost next to nothing. More of them, which are replayed all the time, wait for a fifth turn. */
 const FEW_REPLAYS = 100
-const MANY_REPLAYS_AFTER_MS = 10_000
+const TURNS_OF_MANY = 5
 
 export interface Flushing {
   /** What was counted before the call is saved when this ends, if the store can be asked. It never rejects. */
@@ -34,22 +34,21 @@ export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, c
   let waiting = 0
   let last = Promise.resolve()
   let away = false
-  let replaysMs = performance.now()
+  let turns = 0
 
   function replaysAreDue(): boolean {
-    const { size } = replays
-    if (size <= FEW_REPLAYS || size >= REPLAYS_A_STATEMENT) return size > 0
-    return performance.now() - replaysMs >= MANY_REPLAYS_AFTER_MS
+    turns++
+    if (replays.size === 0) return false
+    if (replays.size > FEW_REPLAYS && !replays.isHalfFull && turns < TURNS_OF_MANY) return false
+    turns = 0
+    return true
   }
 
   async function saveAll(withReplays: boolean): Promise<void> {
     collect()
     try {
       await save(numbers, NUMBERS_A_STATEMENT, (batch) => saveNumbers(store, batch))
-      if (withReplays) {
-        replaysMs = performance.now()
-        await save(replays, REPLAYS_A_STATEMENT, (batch) => saveReplays(store, batch))
-      }
+      if (withReplays) await save(replays, REPLAYS_A_STATEMENT, (batch) => saveReplays(store, batch))
       away = false
     } catch (error) {
       // Said once for each time that the store goes away.

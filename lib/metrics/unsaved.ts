@@ -41,6 +41,10 @@ export class Unsaved<Entry> {
     return this.#entries.size
   }
 
+  get isHalfFull(): boolean {
+    return this.#entries.size >= this.#limit / 2
+  }
+
   add(name: string, entry: Entry): void {
     const known = this.#entries.get(name)
     if (known) this.#merge(known, entry)

@@ -25,6 +25,12 @@ export interface Authenticator {
   recall(apiKey: string): Tenant | undefined
 }
 
+interface Known {
+  tenant: Tenant
+  /** By the monotonic clock. */
+  untilMs: number
+}
+
 interface Row {
   id: string
   key_id: string
@@ -48,10 +54,11 @@ function noteUse(store: Store, keyId: string): void {
 
 export function openAuthenticator(store: Store): Authenticator {
   // A burst on a fresh key asks once. Unknown keys are never remembered: strangers must not be able to fill this.
-  const tenants = new LRUCache<string, Tenant>({
+  const tenants = new LRUCache<string, Known>({
     max: MAX_REMEMBERED,
     ttl: FRESH_MS,
     fetchMethod: async (hash) => {
+      const untilMs = performance.now() + FRESH_MS
       const [row] = await store.query<Row>(sql`
         SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now, ${SERVER} AS server,
           k.id AS key_id, ${USE_IS_DUE} AS use_is_due
@@ -60,24 +67,26 @@ export function openAuthenticator(store: Store): Authenticator {
       if (!row) return undefined
       observeDatabase(row)
       if (row.use_is_due) noteUse(store, row.key_id)
-      return {
+      const tenant = {
         id: row.id,
         retentionHours: row.retention_hours,
         newKeysPerMinute: row.new_keys_per_minute,
         liveKeyCap: row.live_key_cap,
       }
+      return { tenant, untilMs }
     },
   })
   // A busy client's key is not hashed for each of its requests. In the clear it stays here for at most three seconds,
   // and none but keys that there are.
-  const known = new Map<string, { tenant: Tenant; untilMs: number }>()
+  const known = new Map<string, Known>()
   setInterval(() => known.clear(), FRESH_MS).unref()
   return {
     async authenticate(apiKey) {
       const hash = hashSecret(apiKey).toString('base64')
-      const tenant = await tenants.fetch(hash)
-      if (tenant) known.set(apiKey, { tenant, untilMs: performance.now() + tenants.getRemainingTTL(hash) })
-      return tenant ?? null
+      const found = await tenants.fetch(hash)
+      if (!found) return null
+      known.set(apiKey, found)
+      return found.tenant
     },
     recall(apiKey) {
       const found = known.get(apiKey)

@@ -4,13 +4,16 @@ import pg from 'pg'
 
 const requests = () => globalThis[Symbol.for('onceover.process-wide')]?.get('request-context')
 const { query } = pg.Client.prototype
-/** Of lib/db/together.ts: sent by one for many, so in nobody's name. */
-const TOGETHER = /^WITH sent AS \(SELECT \*/
+/** One of lib/db/together.ts is sent by one request for several, or for another: whose it is, its events say. */
+const TOGETHER = /^WITH sent AS /
+const OWNER = /"requestId":"([^"]+)"/
+
+const ownersOf = (values) => new Set(values.flat().flatMap((value) => OWNER.exec(value)?.[1] ?? []))
 
 pg.Client.prototype.query = function (statement, ...more) {
-  const requestId = requests()?.getStore()
   const text = String(statement?.text ?? statement)
-  if (requestId && !TOGETHER.test(text))
-    process.send?.({ requestId, pool: this.connectionParameters.application_name, statement: text })
+  const owners = TOGETHER.test(text) ? ownersOf(statement.values) : [requests()?.getStore()]
+  const pool = this.connectionParameters.application_name
+  for (const requestId of owners) if (requestId) process.send?.({ requestId, pool, statement: text })
   return query.call(this, statement, ...more)
 }

@@ -32,6 +32,18 @@ it('is known at once once it was looked up, without its hash, for three seconds'
   expect(authenticator.recall('oo_live_a')).toBeUndefined()
 })
 
+it('is known no longer than its look-up is fresh, also when it was asked for again meanwhile', async () => {
+  vi.advanceTimersByTime(2900)
+  await authenticator.authenticate('oo_live_a')
+  // By then what was in the clear is gone, and comes from the look-up of before.
+  vi.advanceTimersByTime(101)
+  await authenticator.authenticate('oo_live_a')
+  vi.advanceTimersByTime(2890)
+  expect(authenticator.recall('oo_live_a')).toMatchObject({ id: 'ten_a' })
+  vi.advanceTimersByTime(20)
+  expect(authenticator.recall('oo_live_a')).toBeUndefined()
+})
+
 it('of a stranger is not kept at all', async () => {
   expect(await authenticator.authenticate('oo_live_b')).toBeNull()
   expect(authenticator.recall('oo_live_b')).toBeUndefined()
