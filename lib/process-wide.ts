@@ -1,11 +1,11 @@
 // One instance for the whole process. Next bundles pages, routes and instrumentation separately, so a module-level
 // variable exists once for each bundle; a pool or a listener must not.
-const registry = globalThis as unknown as Record<symbol, Map<string, unknown> | undefined>
 const slot = Symbol.for('onceover.process-wide')
+const registry = globalThis as unknown as Record<symbol, Map<string, unknown> | undefined>
+registry[slot] ??= new Map()
+const instances = registry[slot]
 
 export function processWide<T>(name: string, create: () => T): T {
-  registry[slot] ??= new Map()
-  const instances = registry[slot]
   const known = instances.get(name)
   if (known !== undefined) return known as T
   const made = create()

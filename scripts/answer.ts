@@ -4,6 +4,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import v8 from 'node:v8'
 import type { RunningNode } from '../lib/node/start'
+// before Next is there
+import '../lib/wall-clock'
 import { aborted } from './aborted'
 import { decodable } from './decodable'
 import type { NodeServer } from './http-server'

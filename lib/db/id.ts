@@ -1,7 +1,8 @@
 // Ids of what people and programs see: a prefix that says what it is, then a ULID, so that new rows land at the
 // end of their index. Order in time is never read from them: that is the database's clock's business.
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { encodeTime } from 'ulid'
+import { wallMs } from '../wall-clock'
 
 export type IdPrefix =
   | 'idem'
@@ -36,11 +37,12 @@ const TIME_LENGTH = 10
 const RANDOM_LENGTH = 16
 const ALPHABET = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz')
 let time = { ms: 0, text: '' }
-const random = Buffer.alloc(256 * RANDOM_LENGTH)
-let used = random.length
+const RANDOM_IDS = 256
+let random = ''
+let used = 0
 
 function timeText(): string {
-  const ms = Date.now()
+  const ms = wallMs()
   if (ms !== time.ms) time = { ms, text: encodeTime(ms, TIME_LENGTH).toLowerCase() }
   return time.text
 }
@@ -48,10 +50,11 @@ function timeText(): string {
 /** As many characters as five bits have values, so each is equally likely. */
 function randomText(): string {
   if (used === random.length) {
-    randomFillSync(random)
-    for (let i = 0; i < random.length; i++) random[i] = ALPHABET[random[i]! & 31]!
+    const bytes = randomBytes(RANDOM_IDS * RANDOM_LENGTH)
+    for (let i = 0; i < bytes.length; i++) bytes[i] = ALPHABET[bytes[i]! & 31]!
+    random = bytes.toString('latin1')
     used = 0
   }
   used += RANDOM_LENGTH
-  return random.toString('latin1', used - RANDOM_LENGTH, used)
+  return random.slice(used - RANDOM_LENGTH, used)
 }

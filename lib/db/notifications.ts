@@ -2,6 +2,7 @@
 // wants to hear and from then on opened again whenever it is lost. It is asked for a sign of life all the time, so that
 // a line which has fallen silent is known for what it is.
 import pg from 'pg'
+import { wallMs } from '../wall-clock'
 import { SERVER, serverOfStore } from './clock'
 
 const RECONNECT_AFTER_MS = 500
@@ -130,7 +131,7 @@ interface Sign {
 }
 
 async function signOf(client: pg.Client): Promise<Sign> {
-  const askedMs = { monotonic: performance.now(), wall: Date.now() }
+  const askedMs = { monotonic: performance.now(), wall: wallMs() }
   const { rows } = await client.query<{ now: number; server: string }>(
     `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, ${SERVER.text} AS server`,
   )
@@ -138,7 +139,7 @@ async function signOf(client: pg.Client): Promise<Sign> {
 }
 
 /** The larger of what both clocks say: either may stand still in a suspend. */
-const since = ({ askedMs }: Sign): number => Math.max(performance.now() - askedMs.monotonic, Date.now() - askedMs.wall)
+const since = ({ askedMs }: Sign): number => Math.max(performance.now() - askedMs.monotonic, wallMs() - askedMs.wall)
 
 /** A line that is silent does not even say goodbye: nobody waits for that. */
 function end(client: pg.Client): void {

@@ -34,7 +34,7 @@ function take(route: KeyedRoute, request: IncomingMessage, response: ServerRespo
     try {
       const replay =
         body instanceof Buffer && route.replay({ headers: request.headers, params, bytes: body, startedMs })
-      if (replay) response.writeHead(replay.status, replay.head).end(replay.body)
+      if (replay) response.writeHead(replay.status, replay.head).end(replay.body, replay.encoding)
       else answer(route, request, response, { params, startedMs, body })
     } catch (error) {
       fail(response, error)

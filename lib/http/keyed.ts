@@ -20,7 +20,7 @@ import { fromWeb, type Incoming } from './incoming'
 import { headersOf, partsOf } from './outcome'
 import { parsePrefer } from './prefer'
 import { problem } from './problem'
-import { isPlainRepeat, type Replay, repeater, replayed, sentBefore } from './replay'
+import { isPlainRepeat, type Replay, replayed, sentBefore } from './replay'
 import { requestIdFrom } from './request-id'
 import { complete, failure, type Parts, toResponse } from './respond'
 import { isStorable, validate } from './validate'
@@ -76,7 +76,7 @@ export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): KeyedR
   const replay: KeyedRoute['replay'] = ({ headers, params, bytes, startedMs }) => {
     const node = services()
     // Again: while the body was on its way the key may have been revoked.
-    const tenant = repeater(node, headers)
+    const tenant = node.authenticator.recall(headers.authorization)
     if (!tenant) return undefined
     const named = { tenantId: tenant.id, endpoint: endpoint.operation(node).endpoint, key: headers['idempotency-key'] }
     const finished = sentBefore(node, named, sentAs(headers['content-type'], params, bytes))
@@ -106,9 +106,8 @@ async function answerCall<Schema extends z.ZodType>(call: Call<Schema>): Promise
   const node = services()
   const operation = call.operation(node)
   labels.endpoint = operation.endpoint
-  const apiKey = bearerFrom(incoming.header('authorization'))
-  const tenant =
-    apiKey === null ? null : (node.authenticator.recall(apiKey) ?? (await node.authenticator.authenticate(apiKey)))
+  const authorization = incoming.header('authorization')
+  const tenant = node.authenticator.recall(authorization) ?? (await authenticated(node, bearerFrom(authorization)))
   if (!tenant) {
     await incoming.discard()
     return problem('unauthenticated')
@@ -147,6 +146,9 @@ async function answerCall<Schema extends z.ZodType>(call: Call<Schema>): Promise
     execute(call, operation, { tenant, key: key.key, input, fingerprint, sent }),
   )
 }
+
+const authenticated = async (node: Services, apiKey: string | null): Promise<Tenant | null> =>
+  apiKey === null ? null : node.authenticator.authenticate(apiKey)
 
 interface Valid<Body> {
   tenant: Tenant
@@ -208,7 +210,7 @@ function answered(call: Call, outcome: Outcome, admission: Admission): Parts {
 const preferencesOf = (incoming: Incoming) => parsePrefer(incoming.header('prefer'))
 
 const sentAs = (contentType: string | null | undefined, params: Params, bytes: Buffer): Sent => ({
-  params: JSON.stringify(params),
+  params: Object.keys(params).length > 0 ? JSON.stringify(params) : '',
   contentType: contentType ?? '',
   body: bytes.toString('latin1'),
 })

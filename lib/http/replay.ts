@@ -2,25 +2,22 @@
 // hand. Nothing is parsed, nobody is asked and nothing is waited for, so it is no promise either. Whatever is not exactly
 // this goes the long way, and finds there what it would have found.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Finished, Sent } from '../idempotency/answers'
+import type { Finished, Prepared, Sent } from '../idempotency/answers'
 import { plainKey, quoteKey } from '../idempotency/key'
 import { replayOf } from '../idempotency/run'
 import type { Services } from '../node/services'
-import type { Tenant } from '../tenants/authenticate'
 import { isJson, MAX_BODY_BYTES } from './body'
 import { headersOf } from './outcome'
 import { parsePrefer } from './prefer'
 import { requestIdFrom } from './request-id'
 import { complete } from './respond'
 
-/** As almost everybody writes it; the others go the long way. */
-const BEARER = 'Bearer '
-
 /** An answer as Node's server takes it: names and values in turn. */
 export interface Replay {
   status: number
   head: string[]
   body: string
+  encoding: Prepared['encoding']
 }
 
 /** Whether a request can be a plain replay, by what is known of it before its body comes. */
@@ -32,13 +29,8 @@ export function isPlainRepeat(node: Services, headers: IncomingHttpHeaders): boo
     node.config.maxRequestAgeMs === null &&
     isJson(headers['content-type'] ?? null) &&
     Number(headers['content-length']) <= MAX_BODY_BYTES &&
-    repeater(node, headers) !== undefined
+    node.authenticator.recall(headers.authorization) !== undefined
   )
-}
-
-/** Who is calling, where that is known at once. */
-export function repeater(node: Services, { authorization }: IncomingHttpHeaders): Tenant | undefined {
-  return authorization?.startsWith(BEARER) ? node.authenticator.recall(authorization.slice(BEARER.length)) : undefined
 }
 
 /** The answer of one who sent the very same: whatever is checked of a request was checked of that one. */
@@ -62,18 +54,21 @@ export function replayed(
   startedMs: number,
 ): Replay {
   node.metrics.replayed(finished, startedMs)
-  finished.head ??= headOf(finished)
+  finished.prepared ??= prepare(finished)
+  const { head, encoding } = finished.prepared
   const { status, body } = finished.answer
   const id = requestIdFrom(typeof requestId === 'string' ? requestId : null)
-  return { status, head: [...finished.head, 'x-request-id', id], body }
+  return { status, head: [...head, 'x-request-id', id], body, encoding }
 }
 
 /** All that is the same every time. */
-function headOf(finished: Finished): string[] {
+function prepare(finished: Finished): Prepared {
+  const { body } = finished.answer
+  const bytes = Buffer.byteLength(body)
   const { headers } = complete(finished.answer, {
     ...headersOf(replayOf(finished), parsePrefer(null)),
     'idempotency-key': quoteKey(finished.key),
-    'content-length': String(Buffer.byteLength(finished.answer.body)),
+    'content-length': String(bytes),
   })
-  return Object.entries(headers).flat()
+  return { head: Object.entries(headers).flat(), encoding: bytes === body.length ? 'latin1' : 'utf8' }
 }

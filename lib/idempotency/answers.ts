@@ -13,6 +13,8 @@ const NONE = -1
 const ERASE_AFTER_MS = 60_000
 /** What an entry takes besides its texts, roughly, with the headers that are made for it at its first replay. */
 const ENTRY_BYTES = 1200
+/** Which one was used last matters to the second: an order of all is not kept anew at every replay. */
+const USE_STEP_MS = 1000
 
 /** A request, as it came over the line: who sends it again need not be read again. */
 export interface Sent {
@@ -33,8 +35,17 @@ export interface Finished {
   createdAt: Date
   expiresAt: Date
   sent?: Sent
-  /** All headers of a replay but its own id, made with the first: names and values in turn. */
-  head?: readonly string[]
+  /** Made with its first replay. */
+  prepared?: Prepared
+  /** When it was last moved to the end of those that make room, by the database's clock. */
+  usedMs?: number
+}
+
+export interface Prepared {
+  /** All headers but a request's own id: names and values in turn. */
+  head: readonly string[]
+  /** Whichever gives the body's bytes soonest: of plain ASCII, one byte a character. */
+  encoding: 'utf8' | 'latin1'
 }
 
 export interface Answers {
@@ -46,26 +57,53 @@ export interface Answers {
   bytes(): number
 }
 
+export interface Memory {
+  maxBytes: number
+  eraseAfterMs?: number
+  useStepMs?: number
+}
+
 export function openAnswers(
   line: Notifications,
-  { maxBytes, eraseAfterMs = ERASE_AFTER_MS }: { maxBytes: number; eraseAfterMs?: number },
+  { maxBytes, eraseAfterMs = ERASE_AFTER_MS, useStepMs = USE_STEP_MS }: Memory,
 ): Answers {
-  const names = new Map<string, string>()
   const finished = new LRUCache<string, Finished>({
     maxSize: maxBytes,
     sizeCalculation: sizeOf,
-    dispose: ({ id }) => names.delete(id),
+    dispose: forgetKey,
   })
+  /** By tenant, endpoint and key: a text of all three would have to be made for every request. */
+  const keys = new Map<string, Map<string, Map<string, Finished>>>()
   setInterval(() => {
-    for (const [name, { expiresAt }] of finished.entries())
-      if (expiresAt.getTime() <= line.latestMs()) finished.delete(name)
+    for (const [id, { expiresAt }] of finished.entries())
+      if (expiresAt.getTime() <= line.latestMs()) finished.delete(id)
   }, eraseAfterMs).unref()
+
+  const keysOf = (tenantId: string, endpoint: string) => keys.get(tenantId)?.get(endpoint)
+
+  function rememberKey(one: Finished): void {
+    const { tenantId, endpoint, key } = one
+    const known = keysOf(tenantId, endpoint)
+    if (known) known.set(key, one)
+    else keys.set(tenantId, new Map(keys.get(tenantId)).set(endpoint, new Map([[key, one]])))
+  }
+
+  /** Unless the key stands for a later record by now. */
+  function forgetKey(one: Finished): void {
+    const { tenantId, endpoint, key } = one
+    const known = keysOf(tenantId, endpoint)
+    if (known?.get(key) !== one) return
+    known.delete(key)
+    if (known.size === 0) keys.get(tenantId)!.delete(endpoint)
+    if (keys.get(tenantId)!.size === 0) keys.delete(tenantId)
+  }
+
   let forgotten = 0
 
   line.on(CHANNEL, (id) => {
     forgotten++
     if (id === '') finished.clear()
-    else finished.delete(names.get(id) ?? '')
+    else finished.delete(id)
   })
   line.onLost(() => {
     forgotten++
@@ -80,22 +118,24 @@ export function openAnswers(
         return
       }
       if (ticket !== forgotten) return
-      const name = nameOf(one.tenantId, one.endpoint, one.key)
-      finished.set(name, one)
+      finished.set(one.id, one)
       // What is larger than all of the room was not taken.
-      if (finished.has(name)) names.set(one.id, name)
+      if (finished.has(one.id)) rememberKey(one)
     },
     find(tenantId, endpoint, key) {
-      const found = finished.get(nameOf(tenantId, endpoint, key))
+      const found = keysOf(tenantId, endpoint)?.get(key)
       if (!found) return undefined
       const nowMs = line.currentMs()
-      return nowMs !== null && nowMs < found.expiresAt.getTime() ? found : undefined
+      if (nowMs === null || nowMs >= found.expiresAt.getTime()) return undefined
+      if (nowMs - (found.usedMs ?? 0) >= useStepMs) {
+        found.usedMs = nowMs
+        finished.get(found.id)
+      }
+      return found
     },
     bytes: () => finished.calculatedSize,
   }
 }
-
-const nameOf = (tenantId: string, endpoint: string, key: string): string => `${tenantId} ${endpoint} ${key}`
 
 /** A character is a byte or two, and UTF-8 never takes fewer. */
 function sizeOf({ answer, sent, key, fingerprint }: Finished): number {

@@ -21,8 +21,8 @@ export interface Tenant {
 export interface Authenticator {
   /** Null for every key that is not a live one of a live tenant. Throws StoreUnavailable where that can't be told. */
   authenticate(apiKey: string): Promise<Tenant | null>
-  /** The tenant, where it was asked for a moment ago. */
-  recall(apiKey: string): Tenant | undefined
+  /** The tenant, where it was asked for a moment ago. @param authorization the header, as almost everybody writes it */
+  recall(authorization: string | null | undefined): Tenant | undefined
 }
 
 interface Known {
@@ -76,7 +76,7 @@ export function openAuthenticator(store: Store): Authenticator {
       return { tenant, untilMs }
     },
   })
-  // A busy client's key is not hashed for each of its requests. In the clear it stays here for at most three seconds,
+  // By the header: a busy client's key is neither read nor hashed for each of its requests. In the clear it stays here for at most three seconds,
   // and none but keys that there are.
   const known = new Map<string, Known>()
   setInterval(() => known.clear(), FRESH_MS).unref()
@@ -85,11 +85,11 @@ export function openAuthenticator(store: Store): Authenticator {
       const hash = hashSecret(apiKey).toString('base64')
       const found = await tenants.fetch(hash)
       if (!found) return null
-      known.set(apiKey, found)
+      known.set(`Bearer ${apiKey}`, found)
       return found.tenant
     },
-    recall(apiKey) {
-      const found = known.get(apiKey)
+    recall(authorization) {
+      const found = authorization ? known.get(authorization) : undefined
       return found && performance.now() < found.untilMs ? found.tenant : undefined
     },
   }

@@ -71,6 +71,18 @@ describe('a keyed request', () => {
     expect(await told(await post('/api/orders', bad.body, bad.key))).toEqual(await told(await site.order(bad)))
   })
 
+  it.each(['plain', 'Grüße', '世界'])('is answered with the same bytes again: %s', async (note) => {
+    const order = { ...orderOf(), note }
+    const bytes = async (key: string) => Buffer.from(await (await post('/api/orders', order, key)).arrayBuffer())
+    // Until the line is there that answers in memory depend on.
+    await vi.waitFor(async () => {
+      const key = randomUUID()
+      const first = await bytes(key)
+      expect(JSON.parse(first.toString())).toMatchObject({ note })
+      expect(await asked(async () => expect(await bytes(key)).toEqual(first))).toBe(0)
+    }, PATIENCE)
+  })
+
   it('asks the database twice when it is fresh and not at all when it is a replay, however it is spelled', async () => {
     const order = orderOf()
     const key = randomUUID()

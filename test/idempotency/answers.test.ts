@@ -90,6 +90,17 @@ describe('an answer at hand', () => {
     expect(find(`${key}x`)).toBeUndefined()
   })
 
+  it('is that of the later record where a key was taken anew, also when the earlier one goes', async () => {
+    const key = await placed()
+    const { prepared: _, ...earlier } = find(key)!
+    const later = { ...earlier, id: 'idem_later', answer: { ...earlier.answer, body: '{"later":true}' } }
+    answers.keep(answers.ticket(), later)
+    expect(find(key)).toBe(later)
+    await expireNow(key)
+    await vi.waitFor(() => expect(answers.ticket()).toBe(1), { timeout: A_SECOND, interval: 5 })
+    expect(find(key)).toBe(later)
+  })
+
   it('is only ever a finished one', async () => {
     const key = newKey()
     const lost = scriptedGateway()
@@ -214,7 +225,7 @@ describe('the line', () => {
 })
 
 it('what does not fit makes room of what was used longest ago', async () => {
-  answers = openAnswers(line, { maxBytes: 5300 })
+  answers = openAnswers(line, { maxBytes: 5300, useStepMs: 0 })
   const keys = [newKey(), newKey(), newKey(), newKey()]
   for (const key of keys) {
     await place(key)

@@ -24,12 +24,12 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers())
 
 it('is known at once once it was looked up, without its hash, for three seconds', async () => {
-  expect(authenticator.recall('oo_live_a')).toBeUndefined()
+  expect(authenticator.recall('Bearer oo_live_a')).toBeUndefined()
   await authenticator.authenticate('oo_live_a')
-  for (let i = 0; i < 5; i++) expect(authenticator.recall('oo_live_a')).toMatchObject({ id: 'ten_a' })
+  for (let i = 0; i < 5; i++) expect(authenticator.recall('Bearer oo_live_a')).toMatchObject({ id: 'ten_a' })
   expect(hashed).toHaveBeenCalledTimes(1)
   vi.advanceTimersByTime(3000)
-  expect(authenticator.recall('oo_live_a')).toBeUndefined()
+  expect(authenticator.recall('Bearer oo_live_a')).toBeUndefined()
 })
 
 it('is known no longer than its look-up is fresh, also when it was asked for again meanwhile', async () => {
@@ -39,12 +39,18 @@ it('is known no longer than its look-up is fresh, also when it was asked for aga
   vi.advanceTimersByTime(101)
   await authenticator.authenticate('oo_live_a')
   vi.advanceTimersByTime(2890)
-  expect(authenticator.recall('oo_live_a')).toMatchObject({ id: 'ten_a' })
+  expect(authenticator.recall('Bearer oo_live_a')).toMatchObject({ id: 'ten_a' })
   vi.advanceTimersByTime(20)
-  expect(authenticator.recall('oo_live_a')).toBeUndefined()
+  expect(authenticator.recall('Bearer oo_live_a')).toBeUndefined()
+})
+
+it('is known by the header as almost everybody writes it, and by no other', async () => {
+  await authenticator.authenticate('oo_live_a')
+  for (const other of [null, undefined, '', 'oo_live_a', 'bearer oo_live_a', 'Bearer oo_live_a ', 'Bearer oo_live_A'])
+    expect(authenticator.recall(other)).toBeUndefined()
 })
 
 it('of a stranger is not kept at all', async () => {
   expect(await authenticator.authenticate('oo_live_b')).toBeNull()
-  expect(authenticator.recall('oo_live_b')).toBeUndefined()
+  expect(authenticator.recall('Bearer oo_live_b')).toBeUndefined()
 })
