@@ -61,14 +61,16 @@ export function replayed(
   return { status, head: [...head, 'x-request-id', id], body, encoding }
 }
 
-/** All that is the same every time. */
+const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length
+
+/** All that is the same every time. Node sends head and body as one text, in the body's encoding. */
 function prepare(finished: Finished): Prepared {
   const { body } = finished.answer
-  const bytes = Buffer.byteLength(body)
   const { headers } = complete(finished.answer, {
     ...headersOf(replayOf(finished), parsePrefer(null)),
     'idempotency-key': quoteKey(finished.key),
-    'content-length': String(bytes),
+    'content-length': String(Buffer.byteLength(body)),
   })
-  return { head: Object.entries(headers).flat(), encoding: bytes === body.length ? 'latin1' : 'utf8' }
+  const head = Object.entries(headers).flat()
+  return { head, encoding: isAscii([...head, body].join('')) ? 'latin1' : 'utf8' }
 }

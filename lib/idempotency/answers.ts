@@ -88,7 +88,7 @@ export function openAnswers(
     else keys.set(tenantId, new Map(keys.get(tenantId)).set(endpoint, new Map([[key, one]])))
   }
 
-  /** Unless the key stands for a later record by now. */
+  /** Unless the key stands for another by now. */
   function forgetKey(one: Finished): void {
     const { tenantId, endpoint, key } = one
     const known = keysOf(tenantId, endpoint)
@@ -118,6 +118,8 @@ export function openAnswers(
         return
       }
       if (ticket !== forgotten) return
+      const earlier = keysOf(one.tenantId, one.endpoint)?.get(one.key)
+      if (earlier && earlier.id !== one.id) finished.delete(earlier.id)
       finished.set(one.id, one)
       // What is larger than all of the room was not taken.
       if (finished.has(one.id)) rememberKey(one)
@@ -127,7 +129,8 @@ export function openAnswers(
       if (!found) return undefined
       const nowMs = line.currentMs()
       if (nowMs === null || nowMs >= found.expiresAt.getTime()) return undefined
-      if (nowMs - (found.usedMs ?? 0) >= useStepMs) {
+      // Either way: the clock may be found to be earlier than was thought.
+      if (Math.abs(nowMs - (found.usedMs ?? 0)) >= useStepMs) {
         found.usedMs = nowMs
         finished.get(found.id)
       }

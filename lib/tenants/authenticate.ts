@@ -76,8 +76,8 @@ export function openAuthenticator(store: Store): Authenticator {
       return { tenant, untilMs }
     },
   })
-  // By the header: a busy client's key is neither read nor hashed for each of its requests. In the clear it stays here for at most three seconds,
-  // and none but keys that there are.
+  // By the header: a busy client's key is neither read nor hashed for each of its requests. In the clear it stays here
+  // for at most three seconds, and none but keys that there are.
   const known = new Map<string, Known>()
   setInterval(() => known.clear(), FRESH_MS).unref()
   return {

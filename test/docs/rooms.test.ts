@@ -10,7 +10,7 @@ import { foldersOf, quotedIn, ROOT, read, tableOf } from './pages'
 const PACKAGES = ['next', 'pg', '@prisma/client', 'graphile-worker', 'stripe', 'better-auth', 'prom-client']
 const ROOMS = foldersOf('lib')
 /** What may be used by all, or by a few: files beside the rooms. */
-const BESIDE = ['log', 'process-wide', 'request-context', 'secret']
+const BESIDE = ['log', 'process-wide', 'request-context', 'secret', 'wall-clock']
 const ROWS = tableOf(read('docs/architecture.md'), ['room', 'holds', 'may import', 'packages']).map(
   ([room, , may, packages]) => ({
     room: quotedIn(room!)[0]!,

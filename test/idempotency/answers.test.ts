@@ -224,12 +224,15 @@ describe('the line', () => {
   })
 })
 
-it('what does not fit makes room of what was used longest ago', async () => {
-  answers = openAnswers(line, { maxBytes: 5300, useStepMs: 0 })
+it.each([
+  ['at once', 0, [true, false, false, true]],
+  ['not again within a step', 3_600_000, [false, false, true, true]],
+])('what does not fit makes room of what was used longest ago, which is noted %s', async (_, useStepMs, stay) => {
+  answers = openAnswers(line, { maxBytes: 5300, useStepMs })
   const keys = [newKey(), newKey(), newKey(), newKey()]
   for (const key of keys) {
     await place(key)
     find(keys[0]!)
   }
-  expect(keys.map((key) => find(key) !== undefined)).toEqual([true, false, false, true])
+  expect(keys.map((key) => find(key) !== undefined)).toEqual(stay)
 })
