@@ -4,6 +4,9 @@
 
 SET lock_timeout = '5s';
 
+-- In the order in which every request takes them: orders first would meet the requests half-way.
+LOCK TABLE idempotency_records, orders, refunds IN ACCESS EXCLUSIVE MODE;
+
 ALTER TABLE orders ADD COLUMN IF NOT EXISTS charge_ref TEXT;
 ALTER TABLE refunds ADD COLUMN IF NOT EXISTS provider_ref TEXT;
 
