@@ -10,6 +10,8 @@ const MAX_DISCARDED_BYTES = 16 * 1024 * 1024
 /** And who announces a body and does not send it is answered after this long. */
 const DISCARD_PATIENCE_MS = 2000
 
+const NOTHING = Buffer.alloc(0)
+
 export interface Incoming {
   /** Aborted when its sender has gone. */
   readonly signal: AbortSignal
@@ -24,7 +26,7 @@ export function fromWeb(request: Request): Incoming {
   return {
     signal: request.signal,
     header: (name) => headers.get(name),
-    read: async (limit) => (body ? readAtMost(body, limit) : Buffer.alloc(0)),
+    read: async (limit) => (body ? readAtMost(body, limit) : NOTHING),
     discard: async () => {
       if (body) await discard(body.getReader())
     },
@@ -65,8 +67,17 @@ function readNode(request: IncomingMessage, limit: number): Promise<Buffer | nul
   )
 }
 
-// By its events: an iterator or a stream of the web's takes several times as long.
+/** Calls `done` at once where all of it has come already. */
 export function readWhole(request: IncomingMessage, limit: number, done: (body: ReadBody) => void): void {
+  if (request.destroyed) done(new Error('its sender has gone'))
+  else if (request.complete) done(atMost(limit, request.read() ?? NOTHING))
+  else followWhole(request, limit, done)
+}
+
+const atMost = (limit: number, body: Buffer): Buffer | null => (body.length <= limit ? body : null)
+
+// By its events: an iterator or a stream of the web's takes several times as long.
+function followWhole(request: IncomingMessage, limit: number, done: (body: ReadBody) => void): void {
   let chunks: Buffer[] = []
   let size = 0
   let over = false
@@ -87,8 +98,7 @@ export function readWhole(request: IncomingMessage, limit: number, done: (body: 
     discardNode(request).then(() => finish(null))
   }
   const end = () => finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
-  if (request.destroyed) finish(new Error('its sender has gone'))
-  else request.on('data', take).on('end', end).on('error', finish)
+  request.on('data', take).on('end', end).on('error', finish)
 }
 
 function discardNode(request: IncomingMessage): Promise<void> {

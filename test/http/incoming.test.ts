@@ -19,14 +19,16 @@ afterAll(() => {
   server.close()
 })
 
-/** The server's side of a request whose head has come. */
-async function arrive(): Promise<{ request: IncomingMessage; response: ServerResponse; socket: net.Socket }> {
+/** The server's side of a request whose head has come, and of its 20 bytes those that are given. */
+async function arrive(
+  bytes = '{',
+): Promise<{ request: IncomingMessage; response: ServerResponse; socket: net.Socket }> {
   const arrived = new Promise<{ request: IncomingMessage; response: ServerResponse }>((resolve) => {
     taken = (request, response) => resolve({ request, response })
   })
   const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.on('error', () => {})
-  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 20\r\n\r\n{')
+  socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 20\r\n\r\n${bytes}`)
   return { ...(await arrived), socket }
 }
 
@@ -70,4 +72,30 @@ it('is told once, also where something breaks after its end', async () => {
   call.request.emit('error', new Error('too late'))
   expect(told.map(String)).toEqual([`{${'x'.repeat(19)}`])
   call.socket.destroy()
+})
+
+it.each([
+  ['20 bytes', 20, 'x'.repeat(20)],
+  ['more than is taken', 19, null],
+])('that has come as a whole is told at once: %s', async (_, limit, expected) => {
+  const call = await arrive('x'.repeat(20))
+  await expect.poll(() => call.request.complete).toBe(true)
+  const told: (string | null)[] = []
+  readWhole(call.request, limit, (body) => told.push(body && String(body)))
+  expect(told).toEqual([expected])
+  call.socket.destroy()
+})
+
+it('that is empty and has come is empty', async () => {
+  const arrived = new Promise<IncomingMessage>((resolve) => {
+    taken = resolve
+  })
+  const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n')
+  const request = await arrived
+  await expect.poll(() => request.complete).toBe(true)
+  const told: ReadBody[] = []
+  readWhole(request, LIMIT, (body) => told.push(body))
+  expect(told).toEqual([Buffer.alloc(0)])
+  socket.destroy()
 })

@@ -1,0 +1,114 @@
+// What comes in one turn of the event loop: all of it is looked at before the first is answered, replays are sent before
+// anything else begins, and what happens to one of them is nobody else's.
+import { once } from 'node:events'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { afterEach, expect, it } from 'vitest'
+import { type Direct, direct } from '../../lib/http/direct'
+import type { KeyedRoute } from '../../lib/http/keyed'
+
+/** By what the body says; and what was done, in order. */
+function routeTelling(log: string[]): KeyedRoute {
+  const route: Partial<KeyedRoute> = {
+    mayReplay: () => true,
+    replay: ({ bytes }) => {
+      const body = String(bytes)
+      log.push(`look ${body}`)
+      if (body.startsWith('bug')) throw new Error('a bug')
+      if (!body.startsWith('again')) return undefined
+      return { status: 200, head: ['content-length', String(body.length)], body, encoding: 'latin1' }
+    },
+    async answer(incoming) {
+      const body = `ran ${await incoming.read(100)}`
+      log.push(body)
+      return { status: 201, headers: {}, body }
+    },
+  }
+  return route as KeyedRoute
+}
+
+let server: http.Server
+afterEach(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+type Take = (request: IncomingMessage, response: ServerResponse) => unknown
+
+async function serve(take: Take): Promise<number> {
+  server = http.createServer(take).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+const request = (body: string, head = '') =>
+  `POST /api/things HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n${head}\r\n${body}`
+
+/** All that is sent back until the connection ends, without heads. */
+async function bodies(socket: net.Socket): Promise<string[]> {
+  let all = ''
+  socket.on('data', (chunk) => {
+    all += chunk
+  })
+  await once(socket, 'close')
+  return all.split('HTTP/1.1 ').flatMap((answer) => answer.split('\r\n\r\n').slice(1))
+}
+
+const CLOSE = 'connection: close\r\n'
+
+it('are all looked at first, then replays are sent, then the others begin; each gets its own answer', async () => {
+  const log: string[] = []
+  const take = direct({ 'POST /api/things': routeTelling(log) })
+  const port = await serve((request, response) => {
+    const { writeHead } = response
+    response.writeHead = (...head: unknown[]) => {
+      log.push(`send ${head[0]}`)
+      return Reflect.apply(writeHead, response, head)
+    }
+    take(request, response)
+  })
+  const socket = net.connect(port, '127.0.0.1')
+  const all = ['again 1', 'new 2', 'again 3', 'new 4'].map((body) => request(body))
+  // In one piece, so they arrive in one turn.
+  socket.write([...all, request('again 5', CLOSE)].join(''))
+  expect(await bodies(socket)).toEqual(['again 1', 'ran new 2', 'again 3', 'ran new 4', 'again 5'])
+  expect(log).toEqual([
+    ...['look again 1', 'look new 2', 'look again 3', 'look new 4', 'look again 5'],
+    ...['send 200', 'send 200', 'send 200'],
+    ...['ran new 2', 'ran new 4'],
+    ...['send 201', 'send 201'],
+  ])
+})
+
+it('break one by one', async () => {
+  const port = await serve(together(3, direct({ 'POST /api/things': routeTelling([]) })))
+  const sockets = ['again 1', 'bug 2', 'new 3'].map((body) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.write(request(body, CLOSE))
+    return bodies(socket)
+  })
+  const [replayed, broken, ran] = await Promise.all(sockets)
+  expect(replayed).toEqual(['again 1'])
+  expect(broken).toEqual([])
+  expect(ran).toEqual(['ran new 3'])
+})
+
+it('do not wait for one whose body is still on its way', async () => {
+  const port = await serve(together(2, direct({ 'POST /api/things': routeTelling([]) })))
+  const slow = net.connect(port, '127.0.0.1')
+  slow.write(request('again 1', CLOSE).slice(0, -1))
+  const quick = net.connect(port, '127.0.0.1')
+  quick.write(request('again 2', CLOSE))
+  expect(await bodies(quick)).toEqual(['again 2'])
+  const late = bodies(slow)
+  slow.write('1')
+  expect(await late).toEqual(['again 1'])
+})
+
+/** Holds the first ones back until so many are there, and gives them all at once. */
+function together(count: number, take: Direct): Take {
+  const waiting: [IncomingMessage, ServerResponse][] = []
+  return (...one) => {
+    if (waiting.push(one) === count) for (const each of waiting) take(...each)
+  }
+}
