@@ -20,7 +20,7 @@ export const MISUSE_WINDOWS = ['1h', '24h', '7d'] as const
 export type MisuseWindow = (typeof MISUSE_WINDOWS)[number]
 
 /** What was written down lately tells where they differ; all of it would be read for nothing. */
-const ROWS_READ = 10_000
+const ROWS_READ = 1000
 const PATHS = 8
 
 export interface Compared {

@@ -9,11 +9,11 @@ import { someKeys } from './keys-order'
 /** More are not read, they are typed on. */
 const MOST_VALUES = 6
 /** A count that tells which one is meant need not be a long one. */
-const MOST_COUNTED = 1000
+const MOST_COUNTED = 100
 
 export interface Suggested {
   value: string
-  /** How many keys it leaves of those that the rest of the search matches, up to a thousand. */
+  /** How many keys it leaves of those that the rest of the search matches, up to a hundred. */
   count: number
 }
 

@@ -7,7 +7,8 @@ const TABLES = ['idempotency_records', 'orders', 'refunds', 'ledger_entries']
 /** More than there are cores to write and sort on gains nothing. */
 const WORKERS = 4
 
-export async function fillScaled(url: string, count: number): Promise<void> {
+/** @param openLike as much work is open as with so many: what is compared is the rest */
+export async function fillScaled(url: string, count: number, openLike = count): Promise<void> {
   const db = new pg.Pool({ connectionString: url, max: WORKERS })
   try {
     const { rows: indexes } = await db.query<{ name: string; definition: string }>(
@@ -18,7 +19,7 @@ export async function fillScaled(url: string, count: number): Promise<void> {
       [TABLES],
     )
     for (const { name } of indexes) await db.query(`DROP INDEX ${pg.escapeIdentifier(name)}`)
-    await fillRecords(db, count, { workers: WORKERS })
+    await fillRecords(db, count, { workers: WORKERS, openLike })
     await Promise.all(
       Array.from({ length: WORKERS }, async () => {
         for (let next = indexes.pop(); next; next = indexes.pop()) await db.query(next.definition)

@@ -26,6 +26,8 @@ import { listShapes } from '../console/list-shapes'
 
 export interface Read {
   what: string
+  /** Adds up what stands beside the lists: it has more to do where there is more, up to a bound. */
+  isSummary?: boolean
   read(store: Store): Promise<unknown>
 }
 
@@ -40,6 +42,7 @@ export async function consoleReads(db: pg.Pool): Promise<Read[]> {
   const { id, created_at } = rows[0]!
   const place = { createdAt: created_at.toISOString(), id }
   const of = (what: string, read: Read['read']): Read => ({ what, read })
+  const sum = (what: string, read: Read['read']): Read => ({ what, read, isSummary: true })
   const count =
     (filter: KeyFilter): Read['read'] =>
     (store) =>
@@ -50,28 +53,28 @@ export async function consoleReads(db: pg.Pool): Promise<Read[]> {
     of('one key', (store) => findKeyDetail(store, id)),
     of('its neighbours', (store) => findNeighbours(store, { filter: {}, ...place })),
     of('what is new on the page', (store) => watchKeys(store, { filter: {}, since: place, ids: [id] })),
-    of('how many match: all', count({})),
-    of('how many match: a small tenant’s completed', count({ ...small, state: ['completed'] })),
-    of('how many match: an error', count({ error: 'time' })),
+    sum('how many match: all', count({})),
+    sum('how many match: a small tenant’s completed', count({ ...small, state: ['completed'] })),
+    sum('how many match: an error', count({ error: 'time' })),
     of('the ids for a bulk run', (store) => selectKeyIds(store, { state: ['completed'] }, MAX_KEYS)),
-    of('states, counted', (store) => countStates(store, {})),
-    of('states of a large tenant', (store) => countStates(store, { tenant: 'ten_00' })),
-    of('states of a small tenant', (store) => countStates(store, small)),
-    of('states of an endpoint', (store) => countStates(store, { endpoint: 'refunds' })),
+    sum('states, counted', (store) => countStates(store, {})),
+    sum('states of a large tenant', (store) => countStates(store, { tenant: 'ten_00' })),
+    sum('states of a small tenant', (store) => countStates(store, small)),
+    sum('states of an endpoint', (store) => countStates(store, { endpoint: 'refunds' })),
     of('suggested tenants', (store) => suggestValues(store, { qualifier: 'tenant', typed: 't', filter: {} })),
     of('suggested errors', (store) => suggestValues(store, { qualifier: 'error', typed: '', filter: {} })),
-    of('the unknown, how many', (store) => countUnknown(store)),
+    sum('the unknown, how many', (store) => countUnknown(store)),
     of('the queue of the unknown', (store) => readUnknownQueue(store, { order: 'next', maxLookUps: 12 })),
     of('the queue, oldest first', (store) => readUnknownQueue(store, { order: 'oldest', maxLookUps: 12 })),
-    of('overview: what needs attention', (store) => readAttention(store)),
-    of('overview: what stands behind it', (store) => readBackground(store)),
-    of('overview: the state map', (store) => readStateMap(store, { window: '24h' })),
-    of('overview: a tenant’s state map', (store) => readStateMap(store, { window: '24h', tenant: 'ten_00' })),
-    of('overview: the numbers', (store) => readStats(store, SETTINGS, { window: '1h' })),
+    sum('overview: what needs attention', (store) => readAttention(store)),
+    sum('overview: what stands behind it', (store) => readBackground(store)),
+    sum('overview: the state map', (store) => readStateMap(store, { window: '24h' })),
+    sum('overview: a tenant’s state map', (store) => readStateMap(store, { window: '24h', tenant: 'ten_00' })),
+    sum('overview: the numbers', (store) => readStats(store, SETTINGS, { window: '1h' })),
     of('has there been a key', (store) => hasHadKeys(store)),
     of('misuse', (store) => listMisuse(store, { limit: 50, after: null })),
     of('misuse of a small tenant', (store) => listMisuse(store, { ...small, limit: 50, after: null })),
-    of('misuse, summed up', (store) => readMisuseSummary(store, { window: '24h' })),
+    sum('misuse, summed up', (store) => readMisuseSummary(store, { window: '24h' })),
     of('discrepancies', (store) => listDiscrepancies(store, { state: 'open', limit: 50, after: null })),
     of('audit log', (store) => listAudit(store, { limit: 50, after: null })),
     of('audit log of one key', (store) => listAudit(store, { target: id, limit: 50, after: null })),

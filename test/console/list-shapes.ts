@@ -35,6 +35,7 @@ export async function listShapes(db: Pick<pg.Pool, 'query'>): Promise<Shape[]> {
     id: middle.id,
   })
   const page = (sort: KeySort = '-createdAt', after: KeyPosition | null = null): KeyPage => ({ sort, after, limit: 50 })
+  const large = { tenant: 'ten_00' }
   const small = { tenant: 'ten_19' }
   const soon = new Date(Date.now() + 60_000).toISOString()
   const unknown = ['records_to_reconcile', 'records_unsettled']
@@ -47,14 +48,14 @@ export async function listShapes(db: Pick<pg.Pool, 'query'>): Promise<Shape[]> {
     ['expired', { state: ['expired'] }, page(), ['records_by_endpoint', PRIMARY]],
     ['unknown', { state: ['unknown'] }, page(), ['records_by_endpoint', PRIMARY]],
     ['pending and in progress', { state: ['pending', 'in_progress'] }, page(), ALL],
-    ['a large tenant', { tenant: 'ten_00' }, page(), OF_TENANT],
+    ['a large tenant', large, page(), OF_TENANT],
     ['a small tenant', small, page(), OF_TENANT],
     ['a small tenant by name, far back', { tenant: 'tenant 19' }, page('-createdAt', from(null)), OF_TENANT],
     ['nobody’s', { tenant: 'nobody' }, page(), OF_TENANT],
     ['refunds', { endpoint: 'refunds' }, page(), ALL],
     [
-      'a small tenant’s completed refunds',
-      { ...small, state: ['completed'], endpoint: 'refunds' },
+      'a tenant’s completed refunds',
+      { ...large, state: ['completed'], endpoint: 'refunds' },
       page(),
       ['records_by_tenant', PRIMARY],
     ],
@@ -74,7 +75,7 @@ export async function listShapes(db: Pick<pg.Pool, 'query'>): Promise<Shape[]> {
     ['by replays, of a small tenant', small, page('-replayCount'), ['records_replayed', ...OF_TENANT]],
     ['a key', { q: known.key }, page(), [KEY, PRIMARY]],
     ['keys that begin alike', { q: 'invoice-0000' }, page(), [KEY, PRIMARY]],
-    ['a tenant’s keys that begin alike', { ...small, q: 'invoice-', state: ['completed'] }, page(), [KEY, PRIMARY]],
+    ['a tenant’s keys that begin alike', { ...large, q: 'invoice-', state: ['completed'] }, page(), [KEY, PRIMARY]],
     ['a record', { q: known.record }, page(), [PRIMARY]],
     ['any record', { q: 'idem_' }, page('-replayCount'), [PRIMARY]],
     ['an order', { q: known.order }, page(), ['orders_pkey', 'refunds_order_id_idx', PRIMARY]],

@@ -10,15 +10,15 @@ export const TENANTS = 20
 const ULID = (at: string, n: string) =>
   `lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || lpad(to_hex(${n}), 14, '0')`
 
-// The newest row has the highest number. Every 13th is a refund, of the order that was placed 25 rows before it. What is
-// unknown or may be tried again is work: one in some hundred of a small table, and some thousand of a large one.
+// The newest row has the highest number. Every 13th is a refund, of the order that was placed 25 rows before it. Every
+// $5th is unknown, and of the newer half every $6th may be tried again.
 const FACTS = `
   SELECT g, $1::int - g AS back, $4::timestamptz - ($1 - g) * (interval '8 days' / $1) AS at,
     'ten_' || lpad((floor(${TENANTS} * power((g * 7919 % 10007) / 10007.0, 4)))::int::text, 2, '0') AS tenant_id,
     g % 13 = 0 AND g > 26 AS refund,
     CASE
-      WHEN g % greatest(500, $1 / 2000) = 7 THEN 'unknown'
-      WHEN g % greatest(200, $1 / 5000) = 11 AND $1 - g < $1 / 2 THEN 'failed_retryable'
+      WHEN g % $5::bigint = 7 % $5 THEN 'unknown'
+      WHEN g % $6::bigint = 11 % $6 AND $1 - g < $1 / 2 THEN 'failed_retryable'
       WHEN $1 - g < 400 AND g % 4 = 1 THEN 'in_progress'
       WHEN $1 - g < 400 AND g % 4 = 3 THEN 'pending'
       WHEN $1 - g < $1 / 2 THEN 'completed'
@@ -44,8 +44,8 @@ const RECORDS = `
     CASE WHEN state IN ('completed', 'expired') THEN 'ch_' || md5('ref' || g) END,
     CASE WHEN refund THEN 'refund' ELSE 'order' END, CASE WHEN refund THEN 'ref_' ELSE 'ord_' END || ${ULID('at', 'g')},
     CASE WHEN state IN ('unknown', 'failed_retryable') THEN 'timeout' END,
-    CASE WHEN state = 'unknown' AND g / greatest(500, $1 / 2000) % 10 > 0 THEN $4::timestamptz + (g % 900 - 300) * interval '1 s' END, 3,
-    CASE WHEN state = 'unknown' AND g / greatest(500, $1 / 2000) % 10 = 0 THEN at + interval '1 h' END,
+    CASE WHEN state = 'unknown' AND g / $5 % 10 > 0 THEN $4::timestamptz + (g % 900 - 300) * interval '1 s' END, 3,
+    CASE WHEN state = 'unknown' AND g / $5 % 10 = 0 THEN at + interval '1 h' END,
     replays, CASE WHEN replays > 0 THEN at + interval '1 min' END, 345600, at,
     CASE WHEN state IN ('completed', 'expired') THEN at + interval '1 s' END, at + interval '4 days',
     CASE WHEN state = 'expired' THEN at + interval '4 days' END,
@@ -75,10 +75,15 @@ const LEDGER = `
 
 export interface Filling {
   /** So many write at once, each a part of the rows. */
-  workers: number
+  workers?: number
+  /** As much work is open as with so many records: one of some hundred where they are few, thousands where they are many. */
+  openLike?: number
 }
 
-export async function fillRecords(db: pg.Pool, count: number, { workers }: Filling = { workers: 1 }): Promise<void> {
+export async function fillRecords(db: pg.Pool, count: number, filling: Filling = {}): Promise<void> {
+  const { workers = 1, openLike = count } = filling
+  const every = (least: number, parts: number) =>
+    Math.max(1, Math.floor((Math.max(least, openLike / parts) * count) / openLike))
   await db.query(
     `INSERT INTO tenants (id, name) SELECT 'ten_' || lpad(n::text, 2, '0'), 'tenant ' || n FROM generate_series(0, $1::int) n`,
     [TENANTS],
@@ -92,7 +97,7 @@ export async function fillRecords(db: pg.Pool, count: number, { workers }: Filli
   await Promise.all(
     Array.from({ length: workers }, async () => {
       for (let part = parts.shift(); part; part = parts.shift())
-        await writeUnguarded(db, part.statement, [count, part.from, part.to, at])
+        await writeUnguarded(db, part.statement, [count, part.from, part.to, at, every(500, 2000), every(200, 5000)])
     }),
   )
   await db.query('VACUUM (ANALYZE) idempotency_records')

@@ -89,7 +89,7 @@ function valuesOf(name: Qualifier, typed: string, stored: readonly Suggested[]):
       return stored
         .map(({ value: text, count: n }) => ({ text: name === 'endpoint' ? endpointWord(text) : text, n }))
         .filter(({ text }) => text !== typed)
-        .map(({ text, n }) => value(text, `${n < 1000 ? count(n) : 'a thousand or more'} with this filter`))
+        .map(({ text, n }) => value(text, `${n < 100 ? count(n) : 'a hundred or more'} with this filter`))
     default:
       return []
   }
