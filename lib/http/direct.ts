@@ -3,24 +3,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { log } from '../log'
 import { MAX_BODY_BYTES } from './body'
-import { fromNode, type ReadBody, readWhole } from './incoming'
+import { atHand, fromNode, type ReadBody, readWhole } from './incoming'
 import type { KeyedRoute } from './keyed'
 import type { Replay } from './replay'
 
 /** False where the request is not for one of the routes: then nothing was done. */
 export type Direct = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** A request, and what is known of it by then. */
 interface Arrived {
   route: KeyedRoute
   request: IncomingMessage
   response: ServerResponse
   params: Record<string, string>
   startedMs: number
-  /** What was read of it already. */
-  body?: ReadBody
-  replay?: Replay
 }
+
+/** So many are not waited for: on one connection that asks ahead they could be thousands. */
+const LONGEST_TURN = 256
 
 /** @param routes by endpoint: `POST /api/things/{id}` */
 export function direct(routes: Record<string, KeyedRoute>): Direct {
@@ -36,8 +35,9 @@ export function direct(routes: Record<string, KeyedRoute>): Direct {
     for (const { path, route } of known) {
       const match = path.exec(request.url!)
       if (!match) continue
-      const one = { route, request, response, params: { ...match.groups }, startedMs: performance.now() }
-      if (arrived.push(one) === 1) setImmediate(answerArrived)
+      arrived.push({ route, request, response, params: { ...match.groups }, startedMs: performance.now() })
+      if (arrived.length === 1) setImmediate(answerArrived)
+      if (arrived.length === LONGEST_TURN) answerArrived()
       return true
     }
     return false
@@ -45,46 +45,50 @@ export function direct(routes: Record<string, KeyedRoute>): Direct {
 }
 
 /**
- * What came in one turn of the event loop: all of it is read before the first is answered, and the replays, which wait
- * for nobody, are sent one right after the other. To wake a client that sleeps takes as long as all else that is done
- * for a replay; one with several requests under way is awake by its second answer.
+ * What came in one turn of the event loop. Replays, which wait for nobody, are sent one right after the other, before
+ * anything else begins: to wake a client that sleeps takes as long as all else that is done for a replay, and one with
+ * several requests under way is awake by its second answer.
  */
 function answerTurn(turn: readonly Arrived[]): void {
-  const replays: Arrived[] = []
-  const others: Arrived[] = []
-  let isOver = false
-  const sort = (one: Arrived) => {
-    if (isOver) answer(one)
-    else (one.replay ? replays : others).push(one)
+  const replays: [Arrived, Replay][] = []
+  const others: [Arrived, Buffer | undefined][] = []
+  for (const one of turn)
+    guard(one, () => {
+      const body = mayReplay(one) ? atHand(one.request) : undefined
+      const replay = body && replayOf(one, body)
+      if (replay) replays.push([one, replay])
+      else others.push([one, body])
+    })
+  for (const [one, replay] of replays) give(one, replay)
+  for (const [one, body] of others) guard(one, () => answer(one, body))
+}
+
+/** Nobody keeps the body: what waits for an error on a connection keeps `one` for as long as that is open. */
+function answer(one: Arrived, body: Buffer | undefined): void {
+  if (body || !mayReplay(one)) {
+    execute(one, body)
+    return
   }
-  for (const one of turn) guard(one, () => take(one, sort))
-  isOver = true
-  replays.forEach(answer)
-  others.forEach(answer)
+  readWhole(one.request, MAX_BODY_BYTES, (late) =>
+    guard(one, () => {
+      const replay = late instanceof Buffer ? replayOf(one, late) : undefined
+      if (replay) give(one, replay)
+      else execute(one, late)
+    }),
+  )
 }
 
-/** First whether it is a replay: that can be told without a promise, and at once where its body has come with it. */
-function take(one: Arrived, done: (one: Arrived) => void): void {
-  const { route, request, params, startedMs } = one
-  const { headers } = request
-  if (!route.mayReplay(headers)) done(one)
-  else
-    readWhole(request, MAX_BODY_BYTES, (body) =>
-      guard(one, () => {
-        one.body = body
-        if (body instanceof Buffer) one.replay = route.replay({ headers, params, bytes: body, startedMs })
-        done(one)
-      }),
-    )
+const mayReplay = ({ route, request }: Arrived): boolean => route.mayReplay(request.headers)
+
+const replayOf = ({ route, request, params, startedMs }: Arrived, bytes: Buffer): Replay | undefined =>
+  route.replay({ headers: request.headers, params, bytes, startedMs })
+
+function give(one: Arrived, { status, head, body, encoding }: Replay): void {
+  guard(one, () => one.response.writeHead(status, head).end(body, encoding))
 }
 
-function answer(one: Arrived): void {
-  const { replay, response } = one
-  if (replay) guard(one, () => response.writeHead(replay.status, replay.head).end(replay.body, replay.encoding))
-  else execute(one)
-}
-
-async function execute({ route, request, response, params, startedMs, body: read }: Arrived): Promise<void> {
+/** @param read what was read of its body already */
+async function execute({ route, request, response, params, startedMs }: Arrived, read?: ReadBody): Promise<void> {
   try {
     const incoming = fromNode(request, response, read)
     const { status, headers, body } = await route.answer(incoming, params, startedMs)

@@ -67,14 +67,17 @@ function readNode(request: IncomingMessage, limit: number): Promise<Buffer | nul
   )
 }
 
-/** Calls `done` at once where all of it has come already. */
+/** The body of a request that has come as a whole, which small ones mostly do: no event has to be waited for. */
+export const atHand = (request: IncomingMessage): Buffer | undefined =>
+  request.complete && !request.destroyed ? (request.read() ?? NOTHING) : undefined
+
+/** Calls `done` at once where there is nothing to wait for. */
 export function readWhole(request: IncomingMessage, limit: number, done: (body: ReadBody) => void): void {
-  if (request.destroyed) done(new Error('its sender has gone'))
-  else if (request.complete) done(atMost(limit, request.read() ?? NOTHING))
+  const body = atHand(request)
+  if (body) done(body.length <= limit ? body : null)
+  else if (request.destroyed) done(new Error('its sender has gone'))
   else followWhole(request, limit, done)
 }
-
-const atMost = (limit: number, body: Buffer): Buffer | null => (body.length <= limit ? body : null)
 
 // By its events: an iterator or a stream of the web's takes several times as long.
 function followWhole(request: IncomingMessage, limit: number, done: (body: ReadBody) => void): void {

@@ -3,7 +3,9 @@
 import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import v8 from 'node:v8'
+import vm from 'node:vm'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Direct, direct } from '../../lib/http/direct'
 import type { KeyedRoute } from '../../lib/http/keyed'
 
@@ -104,6 +106,76 @@ it('do not wait for one whose body is still on its way', async () => {
   slow.write('1')
   expect(await late).toEqual(['again 1'])
 })
+
+it('are answered before they are too many, on a connection that asks ahead', async () => {
+  const asked = 2000
+  const take = direct({ 'POST /api/things': routeTelling([]) })
+  let unanswered = 0
+  let most = 0
+  const port = await serve((request, response) => {
+    most = Math.max(most, ++unanswered)
+    response.once('finish', () => unanswered--)
+    take(request, response)
+  })
+  const socket = net.connect(port, '127.0.0.1')
+  socket.write(request('again').repeat(asked - 1) + request('again', CLOSE))
+  expect(await bodies(socket)).toHaveLength(asked)
+  // Its last one can't be a whole one yet, and is waited for.
+  expect(most).toBeLessThan(600)
+})
+
+describe('nothing keeps a body once it is answered', () => {
+  v8.setFlagsFromString('--expose-gc')
+  const collect: () => void = vm.runInNewContext('gc')
+  const held: WeakRef<Buffer>[] = []
+  const route = routeTelling([])
+  const telling = (): Direct =>
+    direct({
+      'POST /api/things': Object.assign(async () => new Response(), route, {
+        replay: (repeated: Parameters<KeyedRoute['replay']>[0]) => {
+          held.push(new WeakRef(repeated.bytes))
+          return route.replay(repeated)
+        },
+      }),
+    })
+  const left = () => {
+    collect()
+    return held.filter((body) => body.deref()).length
+  }
+  beforeEach(() => {
+    held.length = 0
+  })
+
+  it('on a connection that stays open, also where it came in pieces', async () => {
+    const port = await serve(telling())
+    const socket = net.connect(port, '127.0.0.1')
+    const whole = request('again 1')
+    socket.write(whole.slice(0, -1))
+    // As our server does, until the next one comes.
+    const [kept] = (await once(server, 'request')) as [IncomingMessage]
+    await turnOver()
+    socket.write(whole.slice(-1))
+    await once(socket, 'data')
+    expect(held).toHaveLength(1)
+    await expect.poll(left).toBe(0)
+    expect(kept.complete).toBe(true)
+    socket.destroy()
+  })
+
+  it('while another one of its turn is still on its way', async () => {
+    const port = await serve(together(2, telling()))
+    const slow = net.connect(port, '127.0.0.1')
+    slow.write(request('again 1').slice(0, -1))
+    const quick = net.connect(port, '127.0.0.1')
+    quick.write(request('again 2', CLOSE))
+    await bodies(quick)
+    expect(held).toHaveLength(1)
+    await expect.poll(left).toBe(0)
+    slow.destroy()
+  })
+})
+
+const turnOver = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Holds the first ones back until so many are there, and gives them all at once. */
 function together(count: number, take: Direct): Take {
