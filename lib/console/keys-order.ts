@@ -6,6 +6,7 @@
 // is why states stand here as literals, and why the walks' limit does.
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { State } from '../idempotency/states'
+import { IN_PROGRESS, RECORDS } from './key-sources'
 import type { KeyFilter } from './keys-filter'
 import { type Wanted, wantedBy } from './keys-wanted'
 
@@ -33,13 +34,18 @@ export const LONGEST_PAGE = 200
 const WALKED: readonly State[] = ['completed', 'failed_retryable', 'unknown', 'expired']
 const IS_WALKED = raw(`r.state IN ('completed', 'failed_retryable', 'unknown', 'expired')`)
 
+interface Rows {
+  from: Sql
+  which: Sql
+}
+
 /** A value that not every record has. */
 interface Ranking {
   value: Sql
   type: Sql
   descending: boolean
   /** The rows that have it: an index each. */
-  ranked: readonly Sql[]
+  ranked: readonly Rows[]
   /** The rows that don't. */
   unranked: Sql
 }
@@ -49,7 +55,7 @@ const RANKINGS: Partial<Record<KeySort, Ranking>> = {
     value: raw('r.locked_until'),
     type: raw('timestamptz'),
     descending: true,
-    ranked: [raw(`r.state = 'in_progress'`)],
+    ranked: [{ from: IN_PROGRESS, which: raw('true') }],
     unranked: raw('r.locked_until IS NULL'),
   },
   reconcileAfter: {
@@ -57,16 +63,16 @@ const RANKINGS: Partial<Record<KeySort, Ranking>> = {
     type: raw('timestamptz'),
     descending: false,
     ranked: [
-      raw(`r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after IS NOT NULL`),
-      raw(`r.state = 'unknown' AND r.dead_lettered_at IS NOT NULL AND r.reconcile_after IS NOT NULL`),
-    ],
+      `r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after IS NOT NULL`,
+      `r.state = 'unknown' AND r.dead_lettered_at IS NOT NULL AND r.reconcile_after IS NOT NULL`,
+    ].map((which) => ({ from: RECORDS, which: raw(which) })),
     unranked: raw('r.reconcile_after IS NULL'),
   },
   '-replayCount': {
     value: raw('r.replay_count'),
     type: raw('int'),
     descending: true,
-    ranked: [raw('r.replay_count > 0')],
+    ranked: [{ from: RECORDS, which: raw('r.replay_count > 0') }],
     unranked: raw('r.replay_count = 0'),
   },
 }
@@ -108,7 +114,7 @@ function partsOf(wanted: Wanted, ranking: Ranking | undefined, walk: Walk): Sql 
   const others = { ...walk, from: inRanked ? null : from }
   return join(
     [
-      ...(inRanked || backwards ? ranking.ranked.map((which) => byValue(wanted, ranking, which, ranked)) : []),
+      ...(inRanked || backwards ? ranking.ranked.map((rows) => byValue(wanted, ranking, rows, ranked)) : []),
       ...(inRanked && backwards ? [] : byAge(wanted, others, ranking)),
     ],
     ' UNION ALL ',
@@ -135,8 +141,8 @@ const beyond = ({ from, descending }: Pick<Walk, 'from' | 'descending'>): Sql =>
 function byAge(wanted: Wanted, at: Walk, ranking?: Ranking): Sql[] {
   const direction = raw(at.descending ? 'DESC' : 'ASC')
   const unranked = ranking ? sql`AND ${ranking.unranked}` : empty
-  const walk = (which: Sql): Sql => sql`(
-    SELECT r.id, NULL::${ranking?.type ?? raw('int')} AS value, r.created_at FROM idempotency_records r
+  const walk = (which: Sql, from = RECORDS): Sql => sql`(
+    SELECT r.id, NULL::${ranking?.type ?? raw('int')} AS value, r.created_at FROM ${from}
     WHERE ${which} ${wanted.conditions} ${unranked} ${beyond(at)}
     ORDER BY r.created_at ${direction}, r.id ${direction} LIMIT ${raw(String(at.most))})`
   const { states, endpoints, endpointCondition, errors } = wanted
@@ -150,14 +156,14 @@ function byAge(wanted: Wanted, at: Walk, ranking?: Ranking): Sql[] {
     sql`SELECT w.* FROM unnest(${walked}::record_state[]) AS s (state), unnest(${endpoints}::text[]) AS e (endpoint),
       LATERAL ${walk(sql`${IS_WALKED} AND r.state = s.state AND r.endpoint = e.endpoint`)} w`,
     ...(states.includes('pending') ? [walk(sql`r.async AND r.state = 'pending' ${endpointCondition}`)] : []),
-    ...(states.includes('in_progress') ? [walk(sql`r.state = 'in_progress' ${endpointCondition}`)] : []),
+    ...(states.includes('in_progress') ? [walk(sql`true ${endpointCondition}`, IN_PROGRESS)] : []),
   ]
 }
 
-function byValue(wanted: Wanted, ranking: Ranking, which: Sql, at: Walk): Sql {
+function byValue(wanted: Wanted, ranking: Ranking, { from, which }: Rows, at: Walk): Sql {
   const age = raw(at.descending ? 'DESC' : 'ASC')
   return sql`(
-    SELECT r.id, ${ranking.value} AS value, r.created_at FROM idempotency_records r
+    SELECT r.id, ${ranking.value} AS value, r.created_at FROM ${from}
     WHERE ${which} AND r.state = ANY(${wanted.states}::record_state[]) ${wanted.conditions} ${wanted.endpointCondition}
       ${at.from ? sql`AND ${behind(ranking, at, at.from)}` : empty}
     ORDER BY ${ranking.value} ${raw(ranks(ranking, at))}, r.created_at ${age}, r.id ${age} LIMIT ${raw(String(at.most))})`

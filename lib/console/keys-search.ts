@@ -2,6 +2,7 @@
 // begins. Each kind is asked of an index of its own and gives a bounded number of candidates; whoever asks applies the
 // other filters to those.
 import sql, { join, raw, type Sql } from 'sql-template-tag'
+import { IN_PROGRESS, RECORDS } from './key-sources'
 
 /** Of each kind. A prefix that more begin with is none that anybody looks through. */
 const MAX_CANDIDATES = 1000
@@ -72,7 +73,6 @@ function idBeginning({ id, from, where, column, q }: Beginning, prefix: string):
 }
 
 const LIMIT = raw(`LIMIT ${MAX_CANDIDATES}`)
-const RECORDS = raw('idempotency_records r')
 const ALL = raw('true')
 
 function byKey(q: string, { tenantId, endpoints }: SearchScope): Sql {
@@ -105,7 +105,7 @@ export const keysOfReference = (q: string): Sql =>
 /** What is running is not in the index, so that a reservation does not pay for it: it is few, and is looked through. */
 const byRequestId = (q: string): Sql[] =>
   [
-    sql`r.state IN ('completed', 'failed_retryable', 'unknown', 'expired')`,
-    sql`r.state = 'in_progress'`,
-    sql`r.async AND r.state = 'pending'`,
-  ].map((where) => beginning({ id: sql`r.id`, from: RECORDS, where, column: sql`r.request_id`, q }))
+    { from: RECORDS, where: sql`r.state IN ('completed', 'failed_retryable', 'unknown', 'expired')` },
+    { from: IN_PROGRESS, where: ALL },
+    { from: RECORDS, where: sql`r.async AND r.state = 'pending'` },
+  ].map((rows) => beginning({ id: sql`r.id`, ...rows, column: sql`r.request_id`, q }))

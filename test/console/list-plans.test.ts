@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listStatement } from '../../lib/console/list-keys'
 import { cloneDatabase, type TestDatabase } from '../support/database'
-import { indexesOf, listShapes, type PlanNode, type Shape, seqScansOf } from './list-shapes'
+import { indexesOf, listShapes, nodesOf, type PlanNode, type Shape, seqScansOf } from './list-shapes'
 import { fillRecords } from './many-records'
 
 let database: TestDatabase
@@ -37,6 +37,25 @@ describe.each(['custom', 'generic'] as const)('a %s plan', (kind) => {
   it('walks the indexes that are meant for it', async () => {
     for (const shape of shapes)
       expect(indexesOf(await planOf(shape, kind)), shape.name).toEqual(expect.arrayContaining([...shape.indexes]))
+  })
+})
+
+describe('what is running', () => {
+  const gathers = (plan: PlanNode) =>
+    nodesOf(plan).some((node) => node['Node Type'] === 'Bitmap Index Scan' && node['Index Name'] === 'records_leases')
+
+  // A walk marks the entries of settled orders for whoever comes later; who gathers them passes them again each time.
+  it.each([0.1, 1, 100])('is walked by its index, also where %s times as much is expected of it', async (times) => {
+    const { rows } = await db.query(`SELECT reltuples FROM pg_class WHERE oid = 'idempotency_records'::regclass`)
+    const expectRecords = (count: number) =>
+      db.query(`UPDATE pg_class SET reltuples = $1 WHERE oid = 'idempotency_records'::regclass`, [count])
+    await expectRecords(rows[0].reltuples * times)
+    try {
+      for (const kind of ['custom', 'generic'] as const)
+        for (const shape of shapes) expect(gathers(await planOf(shape, kind)), shape.name).toBe(false)
+    } finally {
+      await expectRecords(rows[0].reltuples)
+    }
   })
 })
 
