@@ -1,5 +1,5 @@
 // What the statements about keys read from, as `r`.
-import { raw, type Sql } from 'sql-template-tag'
+import sql, { raw, type Sql } from 'sql-template-tag'
 
 export const RECORDS: Sql = raw('idempotency_records r')
 
@@ -9,6 +9,5 @@ export const RECORDS: Sql = raw('idempotency_records r')
  * are settled for all who come later. It plans for a tenth of what there is where it can't know the limit, and then a walk
  * is cheapest. More than that is never running.
  */
-export const IN_PROGRESS: Sql = raw(
-  `(SELECT * FROM idempotency_records WHERE state = 'in_progress' ORDER BY locked_until LIMIT (SELECT 1000000)) r`,
-)
+export const IN_PROGRESS: Sql = sql`
+  (SELECT * FROM idempotency_records WHERE state = 'in_progress' ORDER BY locked_until LIMIT (SELECT 1000000)) r`

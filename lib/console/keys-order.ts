@@ -63,9 +63,9 @@ const RANKINGS: Partial<Record<KeySort, Ranking>> = {
     type: raw('timestamptz'),
     descending: false,
     ranked: [
-      `r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after IS NOT NULL`,
-      `r.state = 'unknown' AND r.dead_lettered_at IS NOT NULL AND r.reconcile_after IS NOT NULL`,
-    ].map((which) => ({ from: RECORDS, which: raw(which) })),
+      sql`r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after IS NOT NULL`,
+      sql`r.state = 'unknown' AND r.dead_lettered_at IS NOT NULL AND r.reconcile_after IS NOT NULL`,
+    ].map((which) => ({ from: RECORDS, which })),
     unranked: raw('r.reconcile_after IS NULL'),
   },
   '-replayCount': {

@@ -18,7 +18,7 @@ const FACTS = `
     g % 13 = 0 AND g > 26 AS refund,
     CASE
       WHEN g % $5::bigint = 7 % $5 THEN 'unknown'
-      WHEN g % $6::bigint = 11 % $6 AND $1 - g < $1 / 2 THEN 'failed_retryable'
+      WHEN g % $6::bigint = 12 % $6 AND $1 - g < $1 / 2 THEN 'failed_retryable'
       WHEN $1 - g < 400 AND g % 4 = 1 THEN 'in_progress'
       WHEN $1 - g < 400 AND g % 4 = 3 THEN 'pending'
       WHEN $1 - g < $1 / 2 THEN 'completed'
