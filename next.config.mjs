@@ -1,10 +1,5 @@
-// A test build has doors that a build for use does not (lib/node/fault.ts). It lives in a folder of its own.
-const testBuild = process.env.ONCEOVER_TEST_BUILD === 'true'
-
 /** @type {import('next').NextConfig} */
 export default {
-  distDir: testBuild ? '.next-test' : '.next',
-  env: { ONCEOVER_TEST_BUILD: String(testBuild) },
   poweredByHeader: false,
   reactStrictMode: true,
   // Pages get theirs from proxy.ts and the API's answers from lib/http/respond.ts; these are the files beside them.
@@ -15,8 +10,6 @@ export default {
     })),
   // Browsers ask for it whatever a page says, and now and then before it has said anything.
   rewrites: async () => [{ source: '/favicon.ico', destination: '/icon.svg' }],
-  // `npm run check` checks types, tests included; a start must not repeat it.
-  typescript: { ignoreBuildErrors: true },
   // These read their own files, or (sql-template-tag) tell their own objects by class: each bundle's own copy of it
   // would take another bundle's statements for values.
   serverExternalPackages: ['pg', 'graphile-worker', 'pino', 'better-auth', 'sql-template-tag'],

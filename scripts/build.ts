@@ -13,15 +13,10 @@ const CLIENT_STAMP = path.join(CLIENT, '.stamp')
 const BUILD_SOURCES = [...CLIENT_SOURCES, 'app', 'lib', 'public', 'tsconfig.json', 'instrumentation.ts', 'proxy.ts']
 const BUILD_CONFIGURATION = /^(next|postcss|tailwind)\.config\.\w+$|^\.env(\.production)?(\.local)?$/
 
-/** As next.config.mjs has it: a test build lies beside the one for use. */
-const isTestBuild = () => process.env.ONCEOVER_TEST_BUILD === 'true'
-
 export interface Task {
   root: string
   say: (line: string) => void
   signal?: AbortSignal
-  /** The build whose attempts can be held between two steps. */
-  forTests?: boolean
 }
 
 export async function ensureClient({ root, signal }: Task): Promise<void> {
@@ -32,19 +27,18 @@ export async function ensureClient({ root, signal }: Task): Promise<void> {
 }
 
 export async function ensureBuild(task: Task): Promise<void> {
-  const { root, say, signal, forTests = isTestBuild() } = task
-  const distDir = forTests ? '.next-test' : '.next'
+  const { root, say, signal } = task
   await ensureClient(task)
   const configuration = (await readdir(root)).filter((name) => BUILD_CONFIGURATION.test(name))
   await ensure(
     root,
-    path.join(distDir, '.stamp'),
+    path.join('.next', '.stamp'),
     await hashOf(root, [...BUILD_SOURCES, ...configuration]),
     async () => {
-      const again = existsSync(path.join(root, distDir, 'BUILD_ID'))
+      const again = existsSync(path.join(root, '.next', 'BUILD_ID'))
       say(again ? 'Building (the sources have changed, about a minute)…' : 'Building (first start, about a minute)…')
       const next = path.join(root, 'node_modules', 'next', 'dist', 'bin', 'next')
-      const env = { ...process.env, NODE_ENV: 'production' as const, ONCEOVER_TEST_BUILD: String(forTests) }
+      const env = { ...process.env, NODE_ENV: 'production' as const }
       await run('next build', process.execPath, [next, 'build'], { cwd: root, signal, env })
     },
   )

@@ -18,7 +18,7 @@ const DATABASE = 'onceover'
 const READY_SECONDS = 60
 const PORT_ATTEMPTS = 5
 
-export type StopMode = 'smart' | 'fast' | 'immediate'
+type StopMode = 'smart' | 'fast' | 'immediate'
 export type Settings = Readonly<Record<string, string | number>>
 
 interface Facts {

@@ -2,7 +2,7 @@
 // ended with us when we are asked to stop.
 import { spawn } from 'node:child_process'
 
-export class StepFailed extends Error {
+class StepFailed extends Error {
   constructor(step, how, output) {
     super(`${step} failed (${how}).`)
     this.name = 'StepFailed'

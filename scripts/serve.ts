@@ -3,6 +3,8 @@
 import path from 'node:path'
 import nextEnv from '@next/env'
 import { type Config, parseConfig } from '../lib/config'
+import type { Boundary } from '../lib/idempotency/boundary'
+import { handOverStepHook } from '../lib/node/step-hook'
 import { answerUntilStopped, runningNode } from './answer'
 import { ensureBuild, ensureClient, type Task } from './build'
 import { openDoor } from './door'
@@ -14,7 +16,9 @@ import { serveTogether } from './serving-processes'
 
 export interface ServeContext {
   root: string
-  dev: boolean
+  mode: 'production' | 'development' | 'test'
+  /** Of tests: holds an attempt between two steps. */
+  step?: Boundary['step']
   say: (line: string) => void
   startLock: Lock
   stopping: AbortSignal
@@ -22,8 +26,10 @@ export interface ServeContext {
 }
 
 export async function serve(context: ServeContext): Promise<number> {
-  const { root, dev, say, stopping } = context
-  Object.assign(process.env, { NODE_ENV: dev ? 'development' : 'production' })
+  const { root, mode, say, stopping } = context
+  const dev = mode === 'development'
+  Object.assign(process.env, { NODE_ENV: mode })
+  if (context.step) handOverStepHook(context.step, mode)
   // Next would read .env files too, but only after the configuration was checked.
   nextEnv.loadEnvConfig(root, dev, { info: () => {}, error: console.error })
   const config = parseConfig(process.env)
@@ -51,7 +57,13 @@ async function serveAlone(context: ServeContext, config: Config): Promise<void> 
   const server = await listen(config.port)
   const url = tellPort(server.port, config, context.say)
   const onReady = () => void process.stdout.write(runningNode()?.welcome(url).text ?? `Onceover listens on ${url}\n`)
-  await answerUntilStopped(server, { ...context, port: server.port, drainMs: config.leaseMs, onReady })
+  await answerUntilStopped(server, {
+    ...context,
+    dev: context.mode === 'development',
+    port: server.port,
+    drainMs: config.leaseMs,
+    onReady,
+  })
 }
 
 async function serveAsSeveral({ say, stopping, hurrying }: ServeContext, config: Config): Promise<void> {

@@ -5,7 +5,7 @@ import type { KeyDetail } from './key-detail'
 import { type Moment, type Source, secondsBetween } from './key-story'
 import { type Scale, scaleOf, ticksOf } from './key-story-scale'
 
-export interface Span {
+interface Span {
   from: number
   to: number
 }
@@ -24,7 +24,7 @@ export interface ClientMark {
   number: number
 }
 
-export interface OwnerSpan extends Span {
+interface OwnerSpan extends Span {
   attempt: number
   by: string
   /** Until when its lease went on after it was done with it; null where it gave it back. */

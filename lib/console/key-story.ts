@@ -37,7 +37,7 @@ export type Moment = Told &
     | { what: 'act'; action: string; forbidden: boolean }
   )
 
-export type MomentKind = Moment['what']
+type MomentKind = Moment['what']
 
 type Event = KeyDetail['timeline'][number]
 

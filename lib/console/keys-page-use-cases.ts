@@ -12,7 +12,7 @@ import { countStates, type StateCounts } from './state-counts'
 import { type Suggested, type Suggesting, suggestValues } from './suggest-values'
 
 /** Of as many as one run takes; `more` where there are more than that. */
-export interface MatchCount {
+interface MatchCount {
   count: number
   more: boolean
 }

@@ -54,7 +54,7 @@ export type Executed = { kind: 'succeeded' | 'declined'; ref: string; shown?: Re
 export type CallVerdict = Executed | { kind: 'not_executed'; code: string } | { kind: 'unclear'; code: string }
 export type LookUpVerdict = Executed | { kind: 'not_found' } | { kind: 'pending' } | { kind: 'unreachable' }
 
-export interface LocalPhase<Body, Report> {
+interface LocalPhase<Body, Report> {
   /** The recovery point: stored when the phase is entered, where a later attempt resumes. */
   name: string
   run(
@@ -62,7 +62,7 @@ export interface LocalPhase<Body, Report> {
   ): Promise<{ kind: 'next'; effects: Effects } | { kind: 'answer'; settlement: Settlement }>
 }
 
-export interface ExternalPhase<Body, Report> {
+interface ExternalPhase<Body, Report> {
   name: string
   /** No call or look-up takes longer. */
   timeLimitMs: number

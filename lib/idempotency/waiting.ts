@@ -8,7 +8,7 @@ export interface Waiting {
   expect(recordId: string): Expectation
 }
 
-export interface Expectation {
+interface Expectation {
   /** Ends with the notification, after `limitMs`, or when `signal` aborts, whichever comes first. */
   orAfter(limitMs: number, signal?: AbortSignal): Promise<void>
   cancel(): void

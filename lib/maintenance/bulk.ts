@@ -25,7 +25,7 @@ const ACTION = 'key.bulk'
 export type Outcome = { verdict: string; state: State; settled: boolean } | { error: string }
 
 /** What an action is told of the run that it is part of. */
-export interface BulkRun {
+interface BulkRun {
   id: string
   reason: string | null
   /** Who asked for it. */

@@ -13,7 +13,7 @@ import { listRunItems, listRuns, type RunCursor, type RunFilter, type RunItem } 
 import type { Runner } from './runner'
 import { abortRun, failDeadRuns, findRun, type Run } from './runs'
 
-export interface NewRun {
+interface NewRun {
   dryRun: boolean
   reason?: string
   /** How long who asks waits for its end; they can watch it from then on. */
@@ -21,10 +21,7 @@ export interface NewRun {
 }
 
 /** All that match now, or those that are named. */
-export type NewBulk<Filter extends object> = { action: 'reconcile'; reason: string } & (
-  | { filter: Filter }
-  | { ids: string[] }
-)
+type NewBulk<Filter extends object> = { action: 'reconcile'; reason: string } & ({ filter: Filter } | { ids: string[] })
 
 /** `Shown` is a record as whoever asks is shown it; `Filter`, how they say which ones they mean. */
 export interface MaintenanceUseCases<Shown extends object, Filter extends object> {

@@ -30,8 +30,8 @@ import { reconcileInBulk } from '../reconciliation/reconcile-key'
 import { reconciler } from '../reconciliation/reconciler'
 import { type Authenticator, openAuthenticator } from '../tenants/authenticate'
 import { type Limits, openLimits } from '../tenants/limits'
-import { faultHook } from './fault'
 import { siblings } from './siblings'
+import { handedStepHook } from './step-hook'
 
 /** Requests mostly wait for the provider, not for a connection; PostgreSQL likes few and busy ones. */
 const POOL_SIZE = 16
@@ -83,7 +83,7 @@ function openServices(): Services {
     settleMs: settings.settleMs,
     defaultRetentionHours: settings.keyTtlHours,
     observe: metrics.observe,
-    step: faultHook(),
+    step: handedStepHook(),
   }
   const place = placeOrder(gateway, problem)
   const refund = refundOrder(store, gateway, problem)

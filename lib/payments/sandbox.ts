@@ -18,7 +18,7 @@ import {
 import { withReport } from './sandbox-webhooks-outbox'
 import { openTimeLimit, type TimeLimit } from './time-limit'
 
-export { listCharges, type SandboxChargeView } from './sandbox-ledger'
+export { listCharges } from './sandbox-ledger'
 
 export interface SandboxOptions {
   /** The sandbox's own: what waits for it must not wait for our transactions. */

@@ -5,7 +5,7 @@ import { newId } from '../db/id'
 import type { Store } from '../db/store'
 import type { Batch } from '../maintenance/daemon'
 
-export type FindingKind =
+type FindingKind =
   /** Money moved at the provider, and no order of ours has it. */
   | 'charge_without_order'
   /** We booked it, and the provider has no such thing. */

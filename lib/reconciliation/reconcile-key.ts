@@ -13,13 +13,13 @@ import { type Refused, refuse } from '../operators/refusal'
 import { type Reconciliation, reconcile, type Verdict } from './reconcile'
 
 /** What the provider's object says of itself. */
-export interface ProviderObject {
+interface ProviderObject {
   amountCents: number
   currency: string
   createdAt?: string
 }
 
-export interface EvidenceView {
+interface EvidenceView {
   id: string
   source: EvidenceSource
   verdict: string

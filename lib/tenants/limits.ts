@@ -5,7 +5,7 @@ import sql from 'sql-template-tag'
 import type { Store } from '../db/store'
 import type { Tenant } from './authenticate'
 
-export type Counted = 'new_key' | 'look_up'
+type Counted = 'new_key' | 'look_up'
 
 /** What others counted is read again after this long, and what we counted is shared within it. */
 const SHARE_AFTER_MS = 500

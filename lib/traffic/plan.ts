@@ -11,7 +11,7 @@ export interface Step {
 }
 
 /** What happens to the key after the first request. */
-export type Next =
+type Next =
   | { do: 'retry'; times: number }
   /** At the same moment as the first one. */
   | { do: 'duplicate'; times: number }

@@ -9,7 +9,7 @@ import { buildNextApp, NEXT, NEXT_APP } from './next-host'
 import { type Program, startProgram } from './program'
 import type { REDIS_HANDLERS } from './redis-handlers'
 
-export interface Places {
+interface Places {
   databaseUrl: string
   /** Null where there is no redis-server. */
   redisUrl: string | null

@@ -13,7 +13,7 @@ export interface Measured {
   detail?: string
 }
 
-export interface Run extends RoundOptions {
+interface Run extends RoundOptions {
   stand: Stand
   rates: Rates
 }

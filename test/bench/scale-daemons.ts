@@ -6,7 +6,7 @@ import { PLACE_ORDER } from '../../lib/orders/place-order'
 import { type Subject, timed } from './scale-subject'
 
 /** Some batches of either. */
-export const KEYS = 500
+const KEYS = 500
 
 /** All tombstones are old enough: the oldest of however many there are. */
 const TOMBSTONE_HOURS = 0

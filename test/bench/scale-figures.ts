@@ -21,7 +21,7 @@ export function percentile(values: readonly number[], p: number): number {
   return sorted[Math.ceil(p * sorted.length) - 1] ?? sorted[0] ?? Number.NaN
 }
 
-export const median = (values: readonly number[]): number => percentile(values, 0.5)
+const median = (values: readonly number[]): number => percentile(values, 0.5)
 
 const figure = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2))
 

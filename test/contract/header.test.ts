@@ -1,14 +1,13 @@
 // The Idempotency-Key header on the wire: two spellings of one key, and everything that is not exactly one key.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { countCharges, freshKey, orderBody, type RecordView } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 let serial = 0
 /** A key of a given length that no other test has. */

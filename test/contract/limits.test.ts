@@ -1,15 +1,14 @@
 // Rates and caps count what creates a record, and nothing else: what is already there can always be asked about.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createClient, freshKey, type OrderView, orderBody, REFUNDS, until } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 import { addTenant } from '../support/tenant'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 const tenantWith = async (settings: Parameters<typeof addTenant>[1]) =>
   createClient(site.url, (await addTenant(site.databaseUrl, settings)).apiKey)

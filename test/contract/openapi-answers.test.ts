@@ -1,16 +1,15 @@
 // The OpenAPI document against the wire: what a client really gets, with its status, code and headers, is in the
 // document of that call.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { openApi } from '../../lib/http/openapi'
 import { type Answer, freshKey, type OrderView, orderBody, REFUNDS, send } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 import { addTenant } from '../support/tenant'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 /** Headers that belong to every answer of a server, or to the connection; the document is about the others. */
 const OF_THE_SERVER = new Set([

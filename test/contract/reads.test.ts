@@ -1,5 +1,5 @@
 // Reading: orders, their list, refunds, the document of the API, and what a load balancer asks.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   ADMIN_TOKEN,
   charges,
@@ -11,14 +11,13 @@ import {
   send,
 } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 import { addTenant } from '../support/tenant'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 const cursorOf = (position: unknown) => Buffer.from(JSON.stringify(position)).toString('base64url')
 

@@ -1,5 +1,5 @@
 // Refunds: the same boundary around another operation. What is refunded and what is held never exceeds the order.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   charges,
   countCharges,
@@ -13,13 +13,12 @@ import {
   until,
 } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 async function paidOrder(): Promise<OrderView> {
   const answer = await site.client.order(freshKey(), orderBody())

@@ -1,6 +1,6 @@
 // A replay is the first answer byte for byte, and one key stands for one request: what a request means decides, not
 // how it is spelled.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   type Answer,
   countCharges,
@@ -11,14 +11,13 @@ import {
   type RecordView,
 } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
-import { addApiKey, runSql } from '../support/tenant'
+import { type SharedSite, shareSite } from '../support/site'
+import { addApiKey } from '../support/tenant'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 function expectReplay(replay: Answer, first: Answer) {
   expect(replay.status).toBe(first.status)
@@ -80,8 +79,7 @@ describe('byte for byte', () => {
   })
 
   test('to every API key of the tenant', async () => {
-    const [demo] = await runSql<{ id: string }>(site.databaseUrl, `SELECT id FROM tenants WHERE name = 'demo'`)
-    const colleague = createClient(site.url, await addApiKey(site.databaseUrl, demo?.id ?? ''))
+    const colleague = createClient(site.url, await addApiKey(site.databaseUrl, site.tenantId))
     const key = freshKey()
     const body = orderBody()
     const first = await site.client.order(key, body)

@@ -1,11 +1,11 @@
 // Every call of the operator API × every role, from the list that the routes and the document are made of: a new call
 // is in this grid before anybody thinks of it.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { OPERATOR_CALLS } from '../../lib/http/operator-calls'
 import { ROLES, type Role } from '../../lib/operators/role'
 import { ADMIN_TOKEN, type Headers, send } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 import { runSql } from '../support/tenant'
 
 /** Well-formed ids of nothing: whoever may is told that there is no such thing, and nothing happens. */
@@ -23,10 +23,10 @@ function pathOf(call: (typeof shown)[number]['call']): string {
   return call.path.replace('{id}', `${prefix}_${NOTHING.id}`).replace('{keyId}', NOTHING.keyId!)
 }
 
-let site: Site
+let site: SharedSite
 const tokens = {} as Record<Role, string>
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
   for (const role of ROLES) {
     const made = await send(new URL('/api/admin/tokens', site.url), {
       method: 'POST',
@@ -36,7 +36,6 @@ beforeAll(async () => {
     tokens[role] = made.json<{ secret: string }>().secret
   }
 })
-afterAll(() => site?.close())
 
 /** A question that no schema takes where there is a body: whoever may gets no further than that. */
 const ask = (call: (typeof shown)[number]['call'], headers: Headers) =>

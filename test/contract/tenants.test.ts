@@ -1,5 +1,5 @@
 // Who is calling, and that nobody is told anything of anybody else.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   type Answer,
   createClient,
@@ -11,14 +11,13 @@ import {
   until,
 } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 import { addApiKey, addTenant, runSql } from '../support/tenant'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 const otherTenant = async () => createClient(site.url, (await addTenant(site.databaseUrl)).apiKey)
 

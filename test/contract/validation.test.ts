@@ -1,16 +1,15 @@
 // What a body may be: media type, size, JSON, and each field at both of its ends. What is refused is not stored.
 import { once } from 'node:events'
 import net from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { API_KEY, freshKey, type OrderView, orderBody } from '../support/client'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { freshKey, type OrderView, orderBody } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { openSite, type Site } from '../support/site'
+import { type SharedSite, shareSite } from '../support/site'
 
-let site: Site
+let site: SharedSite
 beforeAll(async () => {
-  site = await openSite()
+  site = await shareSite()
 })
-afterAll(() => site?.close())
 
 const LIMIT = 256 * 1024
 const item = { sku: 'SKU-1', quantity: 1, unitPriceCents: 1 }
@@ -73,7 +72,7 @@ describe('size', () => {
     const { port } = new URL(site.url)
     const socket = net.connect(Number(port), 'localhost')
     socket.write(
-      `POST /api/orders HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${API_KEY}\r\n` +
+      `POST /api/orders HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${site.apiKey}\r\n` +
         `Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n{`,
     )
     const [first] = (await once(socket, 'data')) as [Buffer]

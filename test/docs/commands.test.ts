@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '..', '..')
 
 /** Blocks that no test pastes as they are, by their text: what runs them instead. */
 const ELSEWHERE: Record<string, string> = {
-  'npm start\n': 'test/scenarios/startup.test.ts',
+  'npm start\n': 'test/scenarios/clean-clone.test.ts',
   'npm test\n': '.ci/run',
 }
 
@@ -57,7 +57,7 @@ describe('the commands of the documentation', () => {
       expect(texts).toContain(text)
       expect(existsSync(path.join(root, runner))).toBe(true)
     }
-    expect(readDoc('.ci/run')).toMatch(/^npm test$/m)
+    expect(readDoc('.ci/run')).toMatch(/^timed npm test$/m)
     expect(docs()).toEqual(expect.arrayContaining(Object.keys(UNTESTED)))
   })
 

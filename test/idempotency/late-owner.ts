@@ -38,7 +38,7 @@ export async function leaseRunsOut(): Promise<void> {
 }
 
 /** Reconciliation found nothing, after the settle window. */
-export async function provenNotExecuted(): Promise<void> {
+async function provenNotExecuted(): Promise<void> {
   const { id, attempt } = await bench.recordOf(key)
   const released = await release(bench.store, {
     recordId: id,

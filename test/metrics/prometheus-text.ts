@@ -1,6 +1,6 @@
 // Prometheus's text format, read as strictly as a scraper does: what it would refuse throws here.
 
-export interface Sample {
+interface Sample {
   name: string
   labels: Record<string, string>
   value: number

@@ -73,5 +73,5 @@ export async function webhookUnderWay() {
   }
 }
 
-export const events = async () => (await one.record()).timeline.map(({ event }) => event)
+const events = async () => (await one.record()).timeline.map(({ event }) => event)
 export const count = async (event: string) => (await events()).filter((each) => each === event).length

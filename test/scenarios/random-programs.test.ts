@@ -1,7 +1,7 @@
 // Random programs of requests, retries, duplicates, misuse, operators and faults, on several nodes, with a provider that
 // honours keys and with one that does not. Whatever happens, what clients were told fits together, and the provider
 // executed each request at most once. A program that finds a contradiction is made smaller, and its seed replays it:
-// `npm run proof:random -- --runs 200`, or `--minutes 30`, or `--seed … --path …`.
+// `PROOF_RUNS=200 npm run proof -- random`, or PROOF_MINUTES=30, or PROOF_SEED=… PROOF_PATH=….
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyAudit } from '../../lib/audit/verify'
@@ -82,6 +82,6 @@ function reportOf(provider: string, details: fc.RunDetails<[Program]>): string {
     `after ${numRuns} programs, made smaller ${numShrinks} times:`,
     why.split('\n    at ')[0],
     counterexample ? print(counterexample[0]) : '',
-    `npm run proof:random -- --seed ${seed} --path ${counterexamplePath} --provider ${provider.split(' ')[0]}`,
+    `PROOF_SEED=${seed} PROOF_PATH=${counterexamplePath} PROOF_PROVIDER=${provider.split(' ')[0]} npm run proof -- random`,
   ].join('\n')
 }

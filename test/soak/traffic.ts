@@ -26,7 +26,7 @@ const MIX = {
   reconcile: 0.6,
   expire: 0.6,
 }
-export type Kind = keyof typeof MIX
+type Kind = keyof typeof MIX
 
 const METHODS: Partial<Record<Kind, string>> = {
   declined: 'pm_declined',

@@ -3,7 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { guard } from './postgres'
@@ -48,6 +48,15 @@ export class Checkout {
         filter: (file) => !MADE.has(path.relative(root, file)),
       })
     return new Checkout(folder, guard(path.join(folder, '.data')))
+  }
+
+  /** The same, installed and built: with this checkout's packages, a copy of its client and a copy of its build. */
+  static async copyBuilt(): Promise<Checkout> {
+    const checkout = await Checkout.copy()
+    await symlink(path.join(root, 'node_modules'), checkout.path('node_modules'))
+    for (const made of ['.next', path.join('lib', 'db', 'generated')])
+      await cp(path.join(root, made), checkout.path(made), { recursive: true })
+    return checkout
   }
 
   path(...names: string[]): string {

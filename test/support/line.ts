@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 
 /** Seen from who connects: up is what they send, down is what they get. */
-export type Direction = 'up' | 'down'
+type Direction = 'up' | 'down'
 
 export interface Line {
   /** The target's address, through this line. */

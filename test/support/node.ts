@@ -12,8 +12,8 @@ const READY_LIMIT_MS = 180_000
 // From the caller's environment only what a process needs to run at all: a node's settings are the test's own.
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ']
 
-/** The build whose attempts can be held between two steps. */
-export const HOLDABLE = { ONCEOVER_TEST_BUILD: 'true' }
+/** A node whose attempts can be held between two steps. */
+export const HOLDABLE = { NODE_ENV: 'test' }
 
 export interface NodeOptions {
   databaseUrl: string
@@ -22,7 +22,7 @@ export interface NodeOptions {
 }
 
 /** Of a node that was started with HOLDABLE. */
-export interface Holding {
+interface Holding {
   /** From now on everybody who comes to this step is held there. */
   hold(step: Step): Promise<void>
   /** Waits until so many have been held since the last call of `hold`. */
@@ -52,7 +52,7 @@ export interface TestNode extends Holding {
 
 export async function startNode({ databaseUrl, env = {}, port = 0 }: NodeOptions): Promise<TestNode> {
   const passedOn = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
-  const child = spawn(process.execPath, commandOf(port), {
+  const child = spawn(process.execPath, commandOf(port, env), {
     cwd: root,
     env: { ...Object.fromEntries(passedOn), DATABASE_URL: databaseUrl, PORT: String(port), ...env },
     // That it closes tells the node that we are gone.
@@ -95,8 +95,9 @@ export async function startNode({ databaseUrl, env = {}, port = 0 }: NodeOptions
   }
 }
 
-/** By `npm start`; or by Next's own server, which the same tests are run against (`npm run test:next`). */
-function commandOf(port: number): string[] {
+/** By `npm start`; or by Next's own server, which the same tests are run against (`npm run proof -- next`). */
+function commandOf(port: number, env: Record<string, string>): string[] {
+  if (env.NODE_ENV) return [path.join(root, 'test', 'support', 'held-node.mjs')]
   if (process.env.TEST_SERVER !== 'next') return [path.join(root, 'scripts', 'start.mjs')]
   return [path.join(root, 'node_modules', 'next', 'dist', 'bin', 'next'), 'start', '--port', String(port)]
 }
@@ -105,7 +106,7 @@ function commandOf(port: number): string[] {
 export type Told = { requestId: string } & ({ step: Step } | { statement: string; pool: string })
 type Message = { held: Step; requestId: string } | { obeyed: true } | Told
 
-/** The other end of lib/node/fault.ts. */
+/** The other end of step-hook.ts. */
 function openHolding(child: ChildProcess): Holding {
   const news = new EventEmitter().setMaxListeners(0)
   const told: Told[] = []

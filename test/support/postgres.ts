@@ -7,6 +7,7 @@ import path from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { applyMigrations } from '../../scripts/migrations'
 import { type Cluster, openCluster, type Settings } from '../../scripts/postgres-cluster'
+import { partsOf } from '../parts'
 
 const root = path.resolve(import.meta.dirname, '..', '..')
 export const TEMPLATE = 'onceover_template'
@@ -63,7 +64,9 @@ export function guard(folder: string): () => void {
   return () => guardian.stdin.end()
 }
 
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const withoutDatabase = partsOf('check').map(({ name }) => name)
+  if (project.vitest.projects.every(({ name }) => withoutDatabase.includes(name))) return
   const [server] = await startMigratedPostgres()
   project.provide('postgresUrl', server.urlOf('postgres'))
   return server.remove

@@ -1,7 +1,8 @@
-// A database of its own with one node in front of it: what most tests of the contract talk to.
+// A database with one node in front of it: what most tests of the contract talk to.
 import { type Client, createClient, SECRETS } from './client'
 import { cloneDatabase } from './database'
 import { startNode } from './node'
+import { addTenant } from './tenant'
 
 /**
  * Short enough for tests, and far enough apart that a busy machine does not mix them up. Nothing moves a record on but
@@ -25,6 +26,12 @@ export interface Site {
   close(): Promise<void>
 }
 
+export interface SharedSite extends Omit<Site, 'close'> {
+  tenantId: string
+  apiKey: string
+}
+
+/** A database and a node of the test file's own. */
 export async function openSite(env: Record<string, string> = {}): Promise<Site> {
   const database = await cloneDatabase()
   try {
@@ -42,4 +49,17 @@ export async function openSite(env: Record<string, string> = {}): Promise<Site> 
     await database.drop()
     throw error
   }
+}
+
+let shared: Promise<Site> | undefined
+
+/**
+ * A tenant of the test file's own, on the database and node that all such files of one worker share. They end with the
+ * worker and its PostgreSQL. Only for files that look at nothing but their own tenant's records.
+ */
+export async function shareSite(): Promise<SharedSite> {
+  shared ??= openSite()
+  const { url, databaseUrl } = await shared
+  const { id, apiKey } = await addTenant(databaseUrl)
+  return { url, databaseUrl, tenantId: id, apiKey, client: createClient(url, apiKey) }
 }

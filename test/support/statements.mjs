@@ -1,5 +1,5 @@
 // Preloaded into a node (NODE_OPTIONS=--import): whatever it sends to PostgreSQL in the name of a request, a job or a run
-// is told to whoever started it, together with the steps of lib/node/fault.ts.
+// is told to whoever started it, together with the steps of step-hook.ts.
 import pg from 'pg'
 
 const requests = () => globalThis[Symbol.for('onceover.process-wide')]?.get('request-context')

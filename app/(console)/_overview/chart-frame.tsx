@@ -10,7 +10,7 @@ import { useZone } from '../../_ui/zone'
 import { stepWord } from './chart-scale'
 import type { ChartsData, Point } from './charts-data'
 
-export interface Column {
+interface Column {
   head: string
   value(point: Point): string
 }

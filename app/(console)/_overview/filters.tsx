@@ -5,7 +5,7 @@ import Link from 'next/link'
 import { Button } from '../../_ui/button'
 import { Menu, MenuItem } from '../../_ui/menu'
 
-export interface Choice {
+interface Choice {
   label: string
   href: string
 }

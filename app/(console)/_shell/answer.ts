@@ -7,7 +7,7 @@ import { PROBLEMS } from '../../../lib/http/problem'
 import { isRefused, type RefusalCode, type Refused } from '../../../lib/operators/refusal'
 import { requireSession, type Session } from './session'
 
-export interface NotDone {
+interface NotDone {
   ok: false
   code: RefusalCode | 'unavailable'
   message: string

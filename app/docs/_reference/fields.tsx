@@ -96,4 +96,4 @@ const count = (value: number) => value.toLocaleString('en')
 const range = (low: number | undefined, high: number): string =>
   low ? `${count(low)}–${count(high)}` : `at most ${count(high)}`
 
-export { rulesOf, sentences, typeOf }
+export { rulesOf, sentences }

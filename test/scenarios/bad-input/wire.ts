@@ -25,7 +25,7 @@ export interface WireAnswer {
 /** Null: the server closed the connection without a word. */
 export type Exchange = { answer: WireAnswer | null; ms: number }
 
-export class Hung extends Error {}
+class Hung extends Error {}
 
 export const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 

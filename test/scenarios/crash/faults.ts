@@ -11,7 +11,7 @@ import { deliver, isFinal, leaseEnds, requestIdOf, sweep } from './play'
 import { FINDING_OUT, openEyes, STILL, type World } from './world'
 
 export const FAULTS = ['connections refused', 'database restarted', 'answer lost', 'late', 'webhook twice'] as const
-export type Fault = (typeof FAULTS)[number]
+type Fault = (typeof FAULTS)[number]
 
 export interface FaultCell {
   place: Place

@@ -2,10 +2,10 @@
 // here: that is discovered by playing it (boundaries.ts).
 import type { Step } from '../../../lib/idempotency/boundary'
 
-export type Kind = 'sync' | 'async' | 'refund'
+type Kind = 'sync' | 'async' | 'refund'
 
 /** What happens to a request that is held for a while. */
-export type Pause =
+type Pause =
   /** Longer than its lease, and somebody notices. */
   | 'overslept'
   /** The provider tells of the charge meanwhile. */

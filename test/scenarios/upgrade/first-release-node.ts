@@ -38,7 +38,7 @@ export interface Attempt {
   refund?: { orderId: string; amountCents: number }
 }
 
-export interface Told {
+interface Told {
   status: number
   body: string
   replayed: boolean

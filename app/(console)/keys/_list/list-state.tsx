@@ -7,7 +7,7 @@ import { createContext, type ReactNode, use, useCallback, useMemo, useState, use
 import { type ColumnId, HIDDEN_COOKIE } from './column-names'
 
 /** How the page stands to what is in the store: nothing new, so many rows more, or no answer. */
-export type News = { fresh: number; failed: boolean }
+type News = { fresh: number; failed: boolean }
 
 interface ListState {
   /** Opens another view, while this one stays until it is there. */

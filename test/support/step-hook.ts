@@ -1,20 +1,18 @@
-// A fault on purpose, for tests only: whoever works on a record is held between two steps, so that whoever started this
-// process can kill it there, or take something away and let them go on. Whether this exists is decided when the app is
-// built (next.config.mjs writes the word in), so a build for use has no such door.
-import type { Boundary, Step } from '../idempotency/boundary'
-import { currentRequestId } from '../request-context'
+// Holds an attempt between two steps, for tests that kill the process there or take something away. It runs inside the
+// node (held-node.mjs hands it over at the start) and obeys the test process over the channel between the two.
+import type { Boundary, Step } from '../../lib/idempotency/boundary'
+import { currentRequestId } from '../../lib/request-context'
 
 type Order =
-  /** Everybody who comes to this step from now on is held there; null lets go of all who are held anywhere. */
+  /** Hold every request that reaches this step from now on; null releases all that are held. */
   | { holdAt: Step | null }
-  /** This request, job or run is held when it comes to the step for the `pass`th time. */
+  /** Hold this request, job or run when it reaches the step for the `pass`th time. */
   | { hold: { requestId: string; step: Step; pass: number } }
   | { letGo: string }
-  /** Every step that is passed is told from now on. */
+  /** Report every step that is passed from now on. */
   | { tellSteps: true }
 
-export function faultHook(): Boundary['step'] {
-  if (process.env.ONCEOVER_TEST_BUILD !== 'true' || !process.channel) return undefined
+export function stepHook(): NonNullable<Boundary['step']> {
   let holdAt: Step | null = null
   let tellsSteps = false
   const places = new Map<string, { step: Step; pass: number }>()
@@ -34,8 +32,8 @@ export function faultHook(): Boundary['step'] {
     }
     process.send?.({ obeyed: true })
   })
-  // To be told is no reason to live on.
-  process.channel.unref()
+  // The channel alone does not keep the process alive.
+  process.channel?.unref()
 
   function isPlaceOf(requestId: string, step: Step): boolean {
     const place = places.get(requestId)

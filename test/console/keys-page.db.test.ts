@@ -222,6 +222,11 @@ describe('what is offered behind a qualifier', () => {
     expect(offered.map(({ count }) => count)).toEqual(offered.map(({ count }) => count).sort((a, b) => b - a))
   })
 
+  it('is counted up to a hundred keys each', async () => {
+    const offered = await suggestValues(store, { qualifier: 'tenant', typed: 'tenant 0', filter: {} })
+    expect(offered).toEqual([{ value: 'tenant 0', count: 100 }])
+  })
+
   it('are the errors that there are', async () => {
     const offered = await suggestValues(store, { qualifier: 'error', typed: '', filter: {} })
     expect(offered.map(({ value }) => value).sort()).toEqual(['connection_timeout', 'timeout'])

@@ -39,6 +39,18 @@ const written = (changedPaths: string[], minutesAgo = 1, tenant = 'ten_acme') =>
     request_id: 'req_1',
   })
 
+it('where requests differ is told by the last thousand of them', async () => {
+  await written(['$.old'], 50)
+  await bench.rows(
+    `INSERT INTO misuse (id, at, tenant_id, endpoint, key, record_id, changed_paths, request_id)
+     SELECT 'mis_many_' || n, now() - interval '1 min', 'ten_acme', $1, 'a-key-that-is-reused', 'idem_1', '{$.new}', 'req_1'
+     FROM generate_series(1, 1000) n`,
+    [PLACE_ORDER],
+  )
+  const { rows: read, paths } = await readMisuseSummary(bench.store, { window: '24h' })
+  expect({ read, paths }).toEqual({ read: 1000, paths: [{ path: '$.new', count: 1000 }] })
+})
+
 describe('who reuses keys', () => {
   it('is counted against as long a stretch a day before', async () => {
     await counted(0.2, 7)

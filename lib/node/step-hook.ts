@@ -1,0 +1,16 @@
+// Tests hand a node a hook at its start, which holds an attempt between two steps. `npm start` hands over nothing, and
+// NODE_ENV=production refuses a hook.
+import type { Boundary } from '../idempotency/boundary'
+
+type StepHook = Boundary['step']
+
+/** Where the process that serves leaves the hook, across Next's bundles. */
+const HOOK = Symbol.for('onceover.step-hook')
+const holder = globalThis as unknown as Record<symbol, StepHook>
+
+export function handOverStepHook(hook: StepHook, nodeEnv: string | undefined): void {
+  if (nodeEnv === 'production') throw new Error('step hooks are for tests: NODE_ENV=production refuses them')
+  holder[HOOK] = hook
+}
+
+export const handedStepHook = (): StepHook => holder[HOOK]

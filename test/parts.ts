@@ -1,0 +1,155 @@
+// The parts of the tests: which files they have and which command runs them. vitest.config.ts makes a project of each.
+// The parts of one command run one after the other, in this order: none disturbs the timing of the next.
+
+export interface Part {
+  name: string
+  command: 'check' | 'test' | 'proof'
+  what: string
+  files: readonly string[]
+  without?: readonly string[]
+  /** On two cores, as a run showed. */
+  minutes: number
+  /** Files at a time. Most of them wait more than they compute. */
+  workers: number
+  /** The files of one worker share its modules, and with them its nodes (test/support/site.ts). */
+  shared?: boolean
+  env?: Record<string, string>
+}
+
+const contract = (...names: string[]) => names.map((name) => `test/contract/${name}.test.ts`)
+const scenarios = (...names: string[]) => names.map((name) => `test/scenarios/${name}.test.ts`)
+const browser = (...names: string[]) => names.map((name) => `test/browser/${name}.test.ts`)
+
+const NODES = ['test/contract/**', 'test/scenarios/**', 'test/browser/**']
+const DATABASE = ['test/**/*.db.test.ts']
+/** It copies and restores databases, and waits for clocks. */
+const RESTORE = contract('restored-backup')
+/** Signing in, the overview, finding a key and resolving it. */
+const MAIN_WAY = browser('overview', 'keys', 'resolve')
+
+export const PARTS: readonly Part[] = [
+  {
+    name: 'unit',
+    command: 'check',
+    what: 'what needs no database',
+    files: ['test/**/*.test.ts'],
+    without: [...NODES, ...DATABASE],
+    minutes: 0.7,
+    workers: 2,
+  },
+  {
+    name: 'database',
+    command: 'test',
+    what: 'statements and use cases',
+    files: DATABASE,
+    minutes: 2,
+    workers: 3,
+  },
+  {
+    name: 'contract',
+    command: 'test',
+    what: 'what clients, operators and scrapers see of a node',
+    files: ['test/contract/**/*.test.ts'],
+    without: RESTORE,
+    minutes: 3,
+    workers: 3,
+    shared: true,
+  },
+  {
+    name: 'nodes',
+    command: 'test',
+    what: 'two nodes, start and stop',
+    files: scenarios('two-nodes', 'bulk-run', 'start-and-stop'),
+    minutes: 1,
+    workers: 3,
+  },
+  {
+    name: 'main-way',
+    command: 'test',
+    what: 'the main way through the console',
+    files: MAIN_WAY,
+    minutes: 1,
+    workers: 3,
+  },
+  {
+    name: 'crash',
+    command: 'proof',
+    what: 'a node is killed, or something breaks, at every statement boundary',
+    files: scenarios('crash/*'),
+    minutes: 4,
+    // Both providers write into the same page.
+    workers: process.env.CRASH_MATRIX === 'write' ? 1 : 2,
+  },
+  {
+    name: 'random',
+    command: 'proof',
+    what: 'random programs of requests, operators and faults',
+    files: scenarios('random-programs'),
+    minutes: 1,
+    workers: 1,
+  },
+  {
+    name: 'fuzz',
+    command: 'proof',
+    what: 'bad input',
+    files: scenarios('bad-input'),
+    minutes: 1,
+    workers: 1,
+  },
+  {
+    name: 'faults',
+    command: 'proof',
+    what: 'network faults, outages, PgBouncer, wrong clocks, a restored backup',
+    files: [
+      ...scenarios('network-faults', 'database-outage', 'silent-database', 'pgbouncer', 'wrong-clock'),
+      ...RESTORE,
+    ],
+    minutes: 3,
+    workers: 3,
+  },
+  {
+    name: 'isolation',
+    command: 'proof',
+    what: 'every call with the keys of another tenant; sample traffic; several processes',
+    files: scenarios('tenant-isolation', 'traffic', 'several-processes'),
+    minutes: 1,
+    workers: 3,
+  },
+  {
+    name: 'upgrade',
+    command: 'proof',
+    what: 'a database of the first release is migrated under traffic',
+    files: scenarios('upgrade', 'upgrade-stops'),
+    minutes: 1,
+    workers: 2,
+  },
+  {
+    name: 'console',
+    command: 'proof',
+    what: 'the whole console',
+    files: ['test/browser/**/*.test.ts'],
+    without: MAIN_WAY,
+    minutes: 4,
+    workers: 3,
+  },
+  {
+    name: 'next',
+    command: 'proof',
+    what: 'what a client sees, from `next start`',
+    files: contract('header', 'order-of-checks', 'outcomes', 'prefer', 'refunds', 'replay', 'validation'),
+    minutes: 2,
+    workers: 3,
+    shared: true,
+    env: { TEST_SERVER: 'next' },
+  },
+  {
+    name: 'clone',
+    command: 'proof',
+    what: 'start from a clean clone; what `npm run check` refuses',
+    files: scenarios('clean-clone', 'gate'),
+    minutes: 4,
+    workers: 2,
+  },
+]
+
+export const partsOf = (command: Part['command']): Part[] => PARTS.filter((part) => part.command === command)

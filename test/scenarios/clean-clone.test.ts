@@ -1,0 +1,71 @@
+// From a clean copy to a served order with one command. One story in one folder, in order: installing and building is
+// slow enough once. test/scenarios/start-and-stop.test.ts has what an installed and built checkout shows as well.
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../../scripts/port'
+import { Checkout, type Start } from '../support/checkout'
+import { isAlive, parentOf } from '../support/serving'
+import {
+  beginSlowOrder,
+  expectAllStopped,
+  expectQuick,
+  type FirstOrder,
+  orderIds,
+  pasteFirstOrder,
+  SOON,
+} from '../support/started'
+
+let checkout: Checkout
+let port: number
+let node: Start
+let order: FirstOrder
+
+beforeAll(async () => {
+  checkout = await Checkout.copy()
+  port = await freePort()
+})
+afterAll(() => checkout?.remove())
+
+it('npm start in a clean clone installs, makes its database, builds and serves orders', async () => {
+  node = await checkout.start({ PORT: String(port) })
+  order = await pasteFirstOrder(node)
+  expect(node.output()).toContain('Installing')
+  expect(node.output()).toContain('Building')
+  expect(node.url).toBe(`http://localhost:${port}`)
+  await node.signalAll('SIGINT')
+  await expectAllStopped(checkout)
+})
+
+it('several serving processes end with the process that started them, and start again', async () => {
+  node = await checkout.start({ PORT: String(port), WEB_CONCURRENCY: '2' })
+  expectQuick(node)
+  const serving = checkout
+    .processes()
+    .filter((line) => line.includes('serving-process'))
+    .map((line) => Number.parseInt(line, 10))
+  expect(serving).toHaveLength(2)
+  const { answer } = await beginSlowOrder(node, order.apiKey, 'a-request-under-way-at-sigkill')
+  process.kill(parentOf(serving[0] as number), 'SIGKILL')
+  expect((await answer).status).toBe(201)
+  await expect.poll(() => serving.some(isAlive), SOON).toBe(false)
+
+  node = await checkout.start({ PORT: String(port), WEB_CONCURRENCY: '2' })
+  expectQuick(node)
+  expect(node.url).toBe(`http://localhost:${port}`)
+  expect(node.output().match(/ready at/g)).toHaveLength(1)
+  expect(await orderIds(node, order.apiKey)).toHaveLength(2)
+  await node.signalAll('SIGINT')
+  await expectAllStopped(checkout)
+})
+
+it('a start after one that was cut short builds again and keeps the data', async () => {
+  await rm(checkout.path('.next', '.stamp'))
+  await mkdir(checkout.path('.data', 'postgres.new-cut', 'data'), { recursive: true })
+  await writeFile(checkout.path('.data', 'start.lock'), '')
+  await writeFile(checkout.path('.data', 'postgres.json.new'), '{')
+  node = await checkout.start({ PORT: String(port) })
+  expect(node.output()).toContain('Building')
+  expect(await orderIds(node, order.apiKey)).toContain(order.id)
+  await node.signalAll('SIGINT')
+  await expectAllStopped(checkout)
+})

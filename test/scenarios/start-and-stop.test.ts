@@ -1,0 +1,93 @@
+// `npm start` with the embedded database in an installed and built checkout, and every way of stopping it and starting it
+// again. One story in one folder, in order.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../../scripts/port'
+import { Checkout, type Start } from '../support/checkout'
+import {
+  beginSlowOrder,
+  expectAllStopped,
+  expectQuick,
+  type FirstOrder,
+  orderIds,
+  pasteFirstOrder,
+} from '../support/started'
+
+let checkout: Checkout
+let port: number
+let first: Start
+let second: Start
+let order: FirstOrder
+
+beforeAll(async () => {
+  checkout = await Checkout.copyBuilt()
+  port = await freePort()
+})
+afterAll(() => checkout?.remove())
+
+const orders = (node: Start) => orderIds(node, order.apiKey)
+
+it('a first start makes its database and an admin, and prints a line that places an order', async () => {
+  first = await checkout.start({ PORT: String(port) })
+  expectQuick(first)
+  order = await pasteFirstOrder(first)
+  expect(first.url).toBe(`http://localhost:${port}`)
+  expect(first.output()).toMatch(/admin@\S+ \/ \S+/)
+})
+
+it('a second start takes the next port and the same database', async () => {
+  second = await checkout.start({ PORT: String(port) })
+  expectQuick(second)
+  expect(second.output()).toContain(`Port ${port} is taken`)
+  expect(second.url).not.toBe(first.url)
+  expect(await orders(second)).toEqual([order.id])
+})
+
+it('the database stays for the second node when Ctrl-C ends the first', async () => {
+  await first.signalAll('SIGINT')
+  await expect(fetch(`${first.url}/api/health`)).rejects.toThrow()
+  expect(await orders(second)).toEqual([order.id])
+})
+
+it('the database stops with the last node, also where npm alone gets the signal', async () => {
+  await second.signalNpm('SIGTERM')
+  await expectAllStopped(checkout)
+})
+
+it('a start after a stop serves the same data within ten seconds, without a build', async () => {
+  first = await checkout.start({ PORT: String(port) })
+  expectQuick(first)
+  expect(await orders(first)).toEqual([order.id])
+})
+
+it('SIGTERM lets the request under way end with its answer', async () => {
+  const { answer } = await beginSlowOrder(first, order.apiKey, 'a-request-under-way-at-sigterm')
+  await first.signalAll('SIGTERM')
+  expect((await answer).status).toBe(201)
+  await expectAllStopped(checkout)
+})
+
+it('a node that was killed with everything in its foreground starts again within ten seconds', async () => {
+  first = await checkout.start({ PORT: String(port) })
+  await first.signalAll('SIGKILL')
+  first = await checkout.start({ PORT: String(port) })
+  expectQuick(first)
+  expect(await orders(first)).toHaveLength(2)
+  await first.signalAll('SIGINT')
+  await expectAllStopped(checkout)
+})
+
+it.each([
+  ['LEASE_SECONDS', 'abc'],
+  ['LEASE_SECONDS', '5'],
+  ['PORT', 'http'],
+  ['WEB_CONCURRENCY', '0'],
+  ['DATABASE_URL', 'mysql://localhost/orders'],
+])('%s=%s refuses the start with one line that names it', async (name, value) => {
+  const { exit, output } = checkout.npmStart({ [name]: value })
+  expect(await exit).not.toBe(0)
+  const lines = output()
+    .split('\n')
+    .filter((line) => line && !/^(>|npm )/.test(line))
+  expect(lines).toEqual([expect.stringContaining(name)])
+  expect(checkout.databaseRuns()).toBe(false)
+})
