@@ -24,8 +24,7 @@ const NODES = ['test/contract/**', 'test/scenarios/**', 'test/browser/**']
 const DATABASE = ['test/**/*.db.test.ts']
 /** It copies and restores databases, and waits for clocks. */
 const RESTORE = contract('restored-backup')
-/** Signing in, the overview, finding a key and resolving it. */
-const MAIN_WAY = browser('overview', 'keys', 'resolve')
+const MAIN_WAY = browser('main-way')
 
 export const PARTS: readonly Part[] = [
   {
@@ -58,17 +57,9 @@ export const PARTS: readonly Part[] = [
   {
     name: 'nodes',
     command: 'test',
-    what: 'two nodes, start and stop',
-    files: scenarios('two-nodes', 'bulk-run', 'start-and-stop'),
-    minutes: 1,
-    workers: 3,
-  },
-  {
-    name: 'main-way',
-    command: 'test',
-    what: 'the main way through the console',
-    files: MAIN_WAY,
-    minutes: 1,
+    what: 'two nodes, start and stop, the main way through the console',
+    files: [...scenarios('two-nodes', 'bulk-run', 'start-and-stop'), ...MAIN_WAY],
+    minutes: 1.5,
     workers: 3,
   },
   {
@@ -148,7 +139,7 @@ export const PARTS: readonly Part[] = [
     what: 'start from a clean clone; what `npm run check` refuses',
     files: scenarios('clean-clone', 'gate'),
     minutes: 4,
-    workers: 2,
+    workers: 1,
   },
 ]
 
