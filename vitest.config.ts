@@ -22,7 +22,7 @@ export default defineConfig({
         sequence: { groupOrder: i + 1 },
         // A condition is asked about again and again, and met at once; on a busy machine that takes longer than the one
         // second that Vitest waits.
-        expect: { poll: { timeout: 8 * SECOND } },
+        expect: { poll: { timeout: 30 * SECOND } },
         testTimeout: (command === 'proof' ? 10 : 1) * MINUTE,
         hookTimeout: (command === 'proof' ? 10 : 2) * MINUTE,
       },

@@ -211,7 +211,7 @@ test('what happens to it meanwhile is seen without a reload', async () => {
   await expect(page.getByText('May have charged USD 25.00')).toBeVisible()
   expect((await resolveByApi(made)).status).toBe(200)
   const notice = page.getByRole('status').filter({ hasText: 'Changed since you opened it' })
-  await expect(notice).toContainText('Completed', { timeout: 15_000 })
+  await expect(notice).toContainText('Completed', { timeout: 20_000 })
   await expect(page.getByText('Declined by the provider, and answered 402. Nothing was charged.')).toBeVisible()
   await notice.getByRole('button', { name: 'Dismiss' }).click()
   await expect(notice).toBeHidden()
@@ -227,7 +227,7 @@ test('J and K lead through the list that one came from', async () => {
   // A press that comes before the page listens is lost; pressed again on the newest key, K leads nowhere.
   await expect(async () => {
     await page.keyboard.press('k')
-    await expect(page.getByRole('heading', { level: 1, name: newer.key })).toBeVisible({ timeout: 5_000 })
+    await expect(page.getByRole('heading', { level: 1, name: newer.key })).toBeVisible({ timeout: 20_000 })
   }).toPass()
   await expect(page.getByRole('link', { name: 'Keys', exact: true }).last()).toHaveAttribute(
     'href',
@@ -237,7 +237,7 @@ test('J and K lead through the list that one came from', async () => {
   await expect(async () => {
     // Pressed once more on the older key, J would lead on.
     if (await page.getByRole('heading', { level: 1, name: newer.key }).isVisible()) await page.keyboard.press('j')
-    await expect(page.getByRole('heading', { level: 1, name: older.key })).toBeVisible({ timeout: 5_000 })
+    await expect(page.getByRole('heading', { level: 1, name: older.key })).toBeVisible({ timeout: 20_000 })
   }).toPass()
 })
 

@@ -14,7 +14,7 @@ import { expectProblem } from '../support/problem'
 import { openSite, type Site } from '../support/site'
 import { addTenant } from '../support/tenant'
 
-const RETENTION_MS = 1800
+const RETENTION_MS = 4000
 let site: Site
 beforeAll(async () => {
   site = await openSite({ KEY_TTL_HOURS: String(RETENTION_MS / 3_600_000) })

@@ -7,9 +7,12 @@ import { expectProblem } from '../support/problem'
 import { openSite, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 
+/** A duplicate that waited although it should not would take as long as its `wait=20`. */
+const HALF_THE_WAIT_MS = 10_000
+
 let site: Site
 beforeAll(async () => {
-  site = await openSite({ GATEWAY_TIMEOUT_MS: '1400' })
+  site = await openSite()
 })
 afterAll(() => site?.close())
 
@@ -133,7 +136,7 @@ describe('the same key with another fingerprint is 422 in any state', () => {
     const startedAt = performance.now()
     const waiting = await site.client.order(key, { ...body, currency: 'EUR' }, { prefer: 'wait=20' })
     expectProblem(waiting, 422, 'idempotency_key_reused', 'new')
-    expect(performance.now() - startedAt).toBeLessThan(1000)
+    expect(performance.now() - startedAt).toBeLessThan(HALF_THE_WAIT_MS)
     expect((await answer).status).toBe(201)
   })
 })
@@ -207,7 +210,7 @@ test.each([
     const again = await site.client.order(key, body, headers)
     expectProblem(again, 409, 'idempotency_outcome_unknown', 'later')
     expectExpiry(again)
-    expect(performance.now() - startedAt).toBeLessThan(1000)
+    expect(performance.now() - startedAt).toBeLessThan(HALF_THE_WAIT_MS)
   }
   expect(await countCharges(site.url, body.customerId)).toBe(charged)
 })

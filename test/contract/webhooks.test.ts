@@ -254,7 +254,7 @@ describe('the sandbox, told to report', () => {
   let site: Site
   let second: Awaited<ReturnType<typeof startNode>>
   /** After the client was told that nobody knows. */
-  const DELAY_MS = 1500
+  const DELAY_MS = 3500
   beforeAll(async () => {
     const env = { SANDBOX_WEBHOOK_DELAY_MS: String(DELAY_MS), SANDBOX_IDEMPOTENT: 'false' }
     site = await openSite(env)
@@ -284,7 +284,7 @@ describe('the sandbox, told to report', () => {
 
   test('reports a charge that arrives late, when it has arrived', async () => {
     const key = freshKey()
-    const order = orderBody({ paymentMethod: 'pm_late_1500_once' })
+    const order = orderBody({ paymentMethod: 'pm_late_4000_once' })
     expectProblem(await site.client.order(key, order), 504, 'payment_outcome_unknown', 'later')
     await becomes(key, 'completed')
     expect((await site.client.order(key, order)).status).toBe(201)

@@ -12,7 +12,7 @@ import { orderOf } from '../metrics/node'
 import { recordStatements } from '../support/boundary'
 
 const ELSEWHERE = 418
-const PATIENCE = { timeout: 8000, interval: 20 }
+const PATIENCE = { timeout: 30_000, interval: 20 }
 
 let site: Counted
 let server: http.Server

@@ -42,7 +42,7 @@ async function begin(desk: Desk, asked: Keys, call: Call = OLGA): Promise<Run> {
 
 const runOf = async (id: string): Promise<Run> => (await findRun(bench.store, id))!
 async function ended(id: string): Promise<Run> {
-  await expect.poll(async () => (await runOf(id)).state, { timeout: 8000 }).not.toBe('running')
+  await expect.poll(async () => (await runOf(id)).state).not.toBe('running')
   return runOf(id)
 }
 const itemsOf = (id: string) =>

@@ -140,12 +140,12 @@ describe('the schedule', () => {
     const schedules = ['n1', 'n2', 'n3'].map((node) =>
       startSchedule(bench.store, node, [{ daemon: daemon(node), intervalMs: 60_000 }]),
     )
-    await expect.poll(() => ran.length, { timeout: 5000 }).toBe(1)
+    await expect.poll(() => ran.length).toBe(1)
     // Due again: the clock is moved, not waited for.
     await bench.rows(`UPDATE schedules SET next_run_at = now(), last_run_at = now() - interval '2 minutes'`)
     // Ended by itself: a schedule that is stopped cuts short what is under way.
     const succeeded = () => bench.rows(`SELECT count(*)::int AS n FROM runs WHERE scheduled AND state = 'succeeded'`)
-    await expect.poll(succeeded, { timeout: 5000 }).toEqual([{ n: 2 }])
+    await expect.poll(succeeded).toEqual([{ n: 2 }])
     await Promise.all(schedules.map((schedule) => schedule.stop()))
     expect(ran).toHaveLength(2)
     expect(await bench.rows('SELECT state FROM runs')).toHaveLength(2)

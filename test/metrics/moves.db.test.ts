@@ -202,7 +202,7 @@ describe('a move is counted once, under its name:', () => {
       away = false
       Object.assign(site.node.store, { query, queryPastCircuit })
     }
-    await vi.waitFor(async () => expect(await stored()).toEqual({ reserved: 1, settled: 1 }), { timeout: 5000 })
+    await vi.waitFor(async () => expect(await stored()).toEqual({ reserved: 1, settled: 1 }), { timeout: 30_000 })
   })
 })
 

@@ -104,19 +104,22 @@ describe('anything else', () => {
 
   it('takes about the same time, whether somebody has the address or not', async () => {
     const ada = await staff.add()
-    const fastest = async (email: () => string) => {
-      const times: number[] = []
-      for (let i = 0; i < 4; i++) {
-        const startedAt = performance.now()
-        await staff.signIn({ email: email(), password: 'not the password' })
-        times.push(performance.now() - startedAt)
-      }
-      return Math.min(...times)
+    const timed = async (email: string) => {
+      const startedAt = performance.now()
+      await staff.signIn({ email, password: 'not the password' })
+      return performance.now() - startedAt
     }
-    const known = await fastest(() => ada.email)
-    const unknown = await fastest(() => `${randomUUID()}@example.com`)
-    expect(unknown / known).toBeGreaterThan(0.5)
-    expect(unknown / known).toBeLessThan(2)
+    // In turns, and the fastest of each: what else the machine does meets both alike. Hashing a password is nearly all of
+    // the time, so an address that saved it would take a small fraction.
+    const known: number[] = []
+    const unknown: number[] = []
+    for (let i = 0; i < 4; i++) {
+      known.push(await timed(ada.email))
+      unknown.push(await timed(`${randomUUID()}@example.com`))
+    }
+    const ratio = Math.min(...unknown) / Math.min(...known)
+    expect(ratio).toBeGreaterThan(1 / 3)
+    expect(ratio).toBeLessThan(3)
   })
 
   it('leaves nothing of the address and the password behind', async () => {

@@ -138,7 +138,8 @@ test('while it is gone: 503 for everybody, nothing done; afterwards everything w
   )
   const [waited, ms] = await timed(hasty.client.order(slow.key, slow.body, { prefer: 'wait=20' }))
   expect(waited.bytes).toEqual((await running).bytes)
-  expect(ms).toBeLessThan(5000)
+  // half of the wait
+  expect(ms).toBeLessThan(10_000)
 })
 
 describe('lost between the provider’s answer and the settle', () => {

@@ -134,7 +134,8 @@ test('a duplicate on the other node waits for the first answer and learns of it 
   const lateMs = performance.now() - (endedAt || performance.now())
   expect(isReplay(waited)).toBe(true)
   expect(waited.bytes).toEqual((await first).bytes)
-  expect(lateMs).toBeLessThan(1000)
+  // half of the wait
+  expect(lateMs).toBeLessThan(10_000)
 })
 
 describe('limits hold over both nodes, with at most a second’s traffic more', () => {

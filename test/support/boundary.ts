@@ -279,7 +279,7 @@ export async function openBench(options: { leaseMs?: number; settleMs?: number }
             WHERE datname = current_database() AND application_name = 'bench' AND cardinality(pg_blocking_pids(pid)) > 0`)
           expect(row!.blocked).toBe(count)
         },
-        { timeout: 7000, interval: 5 },
+        { timeout: 30_000, interval: 5 },
       ),
     async transaction(): Promise<pg.PoolClient> {
       const client = await db.connect()

@@ -189,7 +189,7 @@ export async function countCharges(url: string, customerId: string, kind: Charge
 }
 
 /** Asks until an answer is as wanted, for what another process does in its own time. */
-export async function until<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean, withinMs = 10_000): Promise<T> {
+export async function until<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean, withinMs = 30_000): Promise<T> {
   const giveUpAt = performance.now() + withinMs
   for (;;) {
     const answer = await ask()

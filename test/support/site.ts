@@ -9,8 +9,8 @@ import { addTenant } from './tenant'
  * what a test does.
  */
 export const SHORT_TIMES = {
-  GATEWAY_TIMEOUT_MS: '1000',
-  LEASE_SECONDS: '3',
+  GATEWAY_TIMEOUT_MS: '2500',
+  LEASE_SECONDS: '6',
   SETTLE_SECONDS: '1',
   SWEEP_INTERVAL_SECONDS: '0',
   REAP_INTERVAL_SECONDS: '0',
