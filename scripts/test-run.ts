@@ -7,7 +7,7 @@ import { runTool } from './run-tool'
 
 interface RunContext {
   root: string
-  command: 'test' | 'proof'
+  command: Part['command']
   /** Names of parts first; from the first dash on, Vitest's own. */
   args: readonly string[]
   say: (line: string) => void
@@ -31,7 +31,7 @@ export async function runParts({ root, command, args, say, startLock, stopping }
   })
 }
 
-export function selected(command: 'test' | 'proof', args: readonly string[]) {
+export function selected(command: Part['command'], args: readonly string[]) {
   const all = partsOf(command)
   const names = args.filter((arg) => all.some(({ name }) => name === arg))
   const forVitest = args.filter((arg) => !names.includes(arg))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../lib/config'
 
 describe('the configuration', () => {
-  it('has a default for everything, and takes an empty variable for an unset one', () => {
+  it('has a default for every value, and treats an empty variable as unset', () => {
     expect(parseConfig({ PORT: '', DEMO_API_KEY: '' })).toMatchObject({
       port: 3000,
       processes: 1,
@@ -19,23 +19,23 @@ describe('the configuration', () => {
     })
   })
 
-  it('takes fractions, and 0 for an interval', () => {
+  it('accepts fractions, and 0 for an interval', () => {
     expect(
       parseConfig({ KEY_TTL_HOURS: '0.5', SWEEP_INTERVAL_SECONDS: '0.25', REAP_INTERVAL_SECONDS: '0' }),
     ).toMatchObject({ keyTtlHours: 0.5, sweepIntervalMs: 250, reapIntervalMs: 0 })
   })
 
   it.each([
-    ['nothing', {}, false],
-    ['one', { DATABASE_URL: 'postgresql://a@db/x' }, false],
+    ['no URL', {}, false],
+    ['one URL', { DATABASE_URL: 'postgresql://a@db/x' }, false],
     [
-      'the same twice',
+      'the same host and port',
       { DATABASE_URL: 'postgres://a@db/x', DIRECT_DATABASE_URL: 'postgresql://b@db:5432/x?a=1' },
       false,
     ],
     ['another port', { DATABASE_URL: 'postgresql://a@db:6432/x', DIRECT_DATABASE_URL: 'postgresql://a@db/x' }, true],
     ['another host', { DATABASE_URL: 'postgresql://a@pooler/x', DIRECT_DATABASE_URL: 'postgresql://a@db/x' }, true],
-  ])('takes the database for pooled where its URLs lead to two places: %s', (_, urls, pooled) => {
+  ])('treats the database as pooled only if its URLs differ in host or port: %s', (_, urls, pooled) => {
     expect(parseConfig(urls).databasePooled).toBe(pooled)
   })
 
@@ -58,11 +58,11 @@ describe('the configuration', () => {
     ['ADMIN_EMAIL', 'nobody'],
     ['DEMO_API_KEY', 'a b c'],
     ['ADMIN_TOKEN', 'a b c'],
-  ])('refuses %s=%s in one line that names it', (name, value) => {
+  ])('refuses %s=%s with an error of one line that names the variable', (name, value) => {
     expect(() => parseConfig({ [name]: value })).toThrow(new RegExp(`^Configuration: ${name}: [^\\n]+$`))
   })
 
-  it('wants Stripe’s secrets with Stripe, without the newline of a file', () => {
+  it('requires both Stripe secrets for Stripe, and strips a trailing newline', () => {
     expect(() => parseConfig({ GATEWAY: 'stripe', STRIPE_SECRET_KEY: 'sk' })).toThrow(/STRIPE_WEBHOOK_SECRET/)
     const given = { GATEWAY: 'stripe', STRIPE_SECRET_KEY: 'sk\n', STRIPE_WEBHOOK_SECRET: 'whsec' }
     expect(parseConfig(given)).toMatchObject({ stripeSecretKey: 'sk' })

@@ -20,8 +20,8 @@ function lines(write: (log: ReturnType<typeof openLog>) => void): { text: string
   return written.map((text) => ({ text, parsed: JSON.parse(text) }))
 }
 
-describe('the request id', () => {
-  it('is on every line that is written while its request is worked on, and on no other', async () => {
+describe('the request id in the log', () => {
+  it('is on every line of its request and on no other line', async () => {
     const written: unknown[] = []
     const log = openLog(parseConfig(ENVIRONMENT), { write: (line) => void written.push(JSON.parse(line).requestId) })
     log.warn('before')
@@ -38,7 +38,7 @@ describe('the request id', () => {
     expect(written).toEqual([undefined, 'req_1', 'req_2', 'req_1', 'req_2'])
   })
 
-  it('that is said stands once, as it was said', () => {
+  it('that is passed explicitly is written once and replaces the current one', () => {
     const [line] = withRequestId('req_1', () => lines((log) => log.warn({ requestId: 'req_said' }, 'x')))
     expect(line!.text.match(/requestId/g)).toHaveLength(1)
     expect(line!.parsed.requestId).toBe('req_said')
@@ -87,7 +87,7 @@ const SECRETS: [string, unknown, string][] = [
   ['an error’s cause', new Error('x', { cause: new Error(`with ${LIVE}`) }), '0123456789abcdef'],
 ]
 
-describe('a secret', () => {
+describe('a secret in the log', () => {
   it.each(SECRETS)('is masked: %s', (_, logged, secret) => {
     const [line] = lines((log) => {
       if (typeof logged === 'string') log.error(logged)
@@ -98,7 +98,7 @@ describe('a secret', () => {
     expect(line!.text).toContain('[masked]')
   })
 
-  it('is masked in as many places as it stands in, and what is around it is kept', () => {
+  it('is masked wherever it occurs, and the text around it is kept', () => {
     const [line] = lines((log) => log.error(`before ${LIVE} between ${LIVE} after`))
     expect(line!.parsed.msg).toBe('before oo_live_[masked] between oo_live_[masked] after')
     const url = lines((log) => log.error('postgresql://app:pass@db:5432/x?sslmode=require'))
@@ -106,7 +106,7 @@ describe('a secret', () => {
   })
 })
 
-it('what is no secret is left as it is', () => {
+it('the mask leaves text without secrets unchanged', () => {
   const harmless =
     'task_1 and desk_2 of idem_01jcq2h8k3v9x4m6n7p8q9r0s1 at postgresql://postgres@127.0.0.1:5432/x, https://a/b:c@d'
   expect(openMask([])(harmless)).toBe(harmless)

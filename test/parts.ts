@@ -3,7 +3,7 @@
 
 export interface Part {
   name: string
-  command: 'check' | 'test' | 'proof'
+  command: 'check' | 'test' | 'proof' | 'pictures'
   what: string
   files: readonly string[]
   without?: readonly string[]
@@ -25,6 +25,8 @@ const DATABASE = ['test/**/*.db.test.ts']
 /** It copies and restores databases, and waits for clocks. */
 const RESTORE = contract('restored-backup')
 const MAIN_WAY = browser('main-way')
+/** It makes the pictures of the README. */
+const PICTURES = browser('pictures')
 
 export const PARTS: readonly Part[] = [
   {
@@ -119,7 +121,7 @@ export const PARTS: readonly Part[] = [
     command: 'proof',
     what: 'the whole console',
     files: ['test/browser/**/*.test.ts'],
-    without: MAIN_WAY,
+    without: [...MAIN_WAY, ...PICTURES],
     minutes: 4,
     workers: 3,
   },
@@ -139,6 +141,14 @@ export const PARTS: readonly Part[] = [
     what: 'start from a clean clone; what `npm run check` refuses',
     files: scenarios('clean-clone', 'gate'),
     minutes: 4,
+    workers: 2,
+  },
+  {
+    name: 'pictures',
+    command: 'pictures',
+    what: 'the pictures of the README',
+    files: PICTURES,
+    minutes: 0.5,
     workers: 1,
   },
 ]

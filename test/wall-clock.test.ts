@@ -4,7 +4,7 @@ import { wallMs } from '../lib/wall-clock'
 
 afterEach(() => vi.unstubAllGlobals())
 
-it('is read past a Date that came after it, by whoever loads it then', async () => {
+it('the wall clock reads Node’s own Date after Date is replaced, even from a module loaded later', async () => {
   const before = wallMs()
   vi.stubGlobal('Date', { now: () => 0 })
   vi.resetModules()

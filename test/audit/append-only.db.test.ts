@@ -39,7 +39,7 @@ describe.each(['origin', 'replica', 'local'])('for a superuser whose session_rep
     expect(await verifyAudit(log.store)).toMatchObject({ holds: true, entries: 3 })
   })
 
-  it('an entry is chained all the same', async () => {
+  it('an audit entry inserted by hand is numbered, dated and chained by the trigger', async () => {
     const own = await openLog()
     const client = await own.db.connect()
     try {
@@ -57,7 +57,7 @@ describe.each(['origin', 'replica', 'local'])('for a superuser whose session_rep
   })
 })
 
-describe('many writers at once', () => {
+describe('many writers of the audit log at once', () => {
   it('make one unbroken chain', async () => {
     const own = await openLog()
     try {
@@ -72,7 +72,7 @@ describe('many writers at once', () => {
     }
   })
 
-  it('wait for each other’s commits, and never follow one that is rolled back', async () => {
+  it('wait for each other’s commits, and never chain to an entry that is rolled back', async () => {
     const own = await openLog()
     const client = await own.db.connect()
     try {
@@ -92,7 +92,7 @@ describe('many writers at once', () => {
   })
 })
 
-it('an entry may hold any text that the store can, and null for what there is not', async () => {
+it('an audit entry may hold any text that PostgreSQL can store, and null for absent fields', async () => {
   const own = await openLog()
   try {
     await own.append({ reason: 'a "quote", a \\ and \u2028, ünïcödé 🙂\n', before: null, after: { n: 1e21, d: 0.1 } })

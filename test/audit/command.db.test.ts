@@ -24,7 +24,7 @@ async function command(databaseUrl: string): Promise<{ code: number; said: strin
   return { code, said }
 }
 
-it('ends with 0 and how many there are while the chain holds, and with 1 and where it breaks', async () => {
+it('audit:verify exits with 0 and the number of entries when the chain holds, with 1 and the entry where it breaks', async () => {
   const held = await command(log.url)
   expect(held).toEqual({ code: 0, said: expect.stringMatching(/^3 entries, the chain holds\. .*[0-9a-f]{64}\.\n$/) })
   await tamper(log.db, `UPDATE audit_entries SET reason = 'another' WHERE seq = 2`)
@@ -34,7 +34,7 @@ it('ends with 0 and how many there are while the chain holds, and with 1 and whe
   })
 }, 30_000)
 
-it('ends with 2 where the store can’t be asked, and does not say its password', async () => {
+it('audit:verify exits with 2 when the database is unreachable, and does not print its password', async () => {
   const url = new URL(log.url)
   url.password = 'the-password-of-the-store'
   url.port = '1'

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const broken = (what: string, brokenAt: number, entries = brokenAt - 1) => ({ holds: false, what, brokenAt, entries })
 
-it('a log that nobody touched holds, an empty one too, and its last hash is the head’s', async () => {
+it('audit verification accepts an untouched or empty log and returns the hash of its head', async () => {
   const { rows } = await db.query(`SELECT encode(hash, 'hex') AS hash FROM audit_head`)
   expect(await verifyAudit(store)).toEqual({
     holds: true,
@@ -42,13 +42,13 @@ it('a log that nobody touched holds, an empty one too, and its last hash is the 
   expect(await verifyAudit(log.store)).toMatchObject({ holds: true, entries: 0 })
 })
 
-it.each([1, 2, 5, 6])('reads in batches of %i and sees the same', async (batch) => {
+it.each([1, 2, 5, 6])('audit verification in batches of %i gives the same result', async (batch) => {
   expect(await verifyAudit(store, batch)).toMatchObject({ holds: true, entries: 5 })
   await tamper(db, 'DELETE FROM audit_entries WHERE seq = 3')
   expect(await verifyAudit(store, batch)).toMatchObject(broken('missing', 3))
 })
 
-describe('one changed', () => {
+describe('a changed audit entry', () => {
   const COLUMNS: Record<string, string> = {
     at: `at + interval '1 ms'`,
     actor_id: `'opr_2'`,
@@ -63,18 +63,18 @@ describe('one changed', () => {
     previous_hash: `sha256('x')`,
     hash: `sha256('x')`,
   }
-  it.each(Object.entries(COLUMNS))('%s of an entry is found', async (column, value) => {
+  it.each(Object.entries(COLUMNS))('with another %s is detected', async (column, value) => {
     await tamper(db, `UPDATE audit_entries SET ${column} = ${value} WHERE seq = 3`)
     expect(await verifyAudit(store)).toMatchObject(broken('changed', 3))
   })
 
-  it('is every column there is, seq aside, which names the entry', async () => {
+  it('is tested for every column except seq', async () => {
     const { rows } = await db.query<{ name: string }>(`
       SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'audit_entries'`)
     expect(rows.map(({ name }) => name).sort()).toEqual(['seq', ...Object.keys(COLUMNS)].sort())
   })
 
-  it('last entry is found, also with a hash that fits it', async () => {
+  it('at the end of the log is detected even with a matching hash', async () => {
     await tamper(
       db,
       `UPDATE audit_entries SET reason = 'none'  WHERE seq = 5`,
@@ -83,7 +83,7 @@ describe('one changed', () => {
     expect(await verifyAudit(store)).toMatchObject({ ...broken('changed', 5), entries: 5 })
   })
 
-  it('entry with a hash that fits it is found by the one after it', async () => {
+  it('with a matching hash is detected by the next entry', async () => {
     await tamper(
       db,
       `UPDATE audit_entries SET reason = 'none' WHERE seq = 3`,
@@ -92,7 +92,7 @@ describe('one changed', () => {
     expect(await verifyAudit(store)).toMatchObject(broken('not_chained', 4))
   })
 
-  it('is found although the database’s own function was taught to say otherwise', async () => {
+  it('is detected even if the database’s own audit_content function is replaced', async () => {
     const { rows } = await db.query('SELECT audit_content(e) AS content FROM audit_entries e WHERE seq = 3')
     await tamper(db, `UPDATE audit_entries SET reason = 'none' WHERE seq = 3`)
     await db.query(`
@@ -102,34 +102,34 @@ describe('one changed', () => {
   })
 })
 
-describe('deletion', () => {
-  it.each([1, 2, 4])('of entry %i is found', async (seq) => {
+describe('a deletion from the audit log', () => {
+  it.each([1, 2, 4])('of entry %i is detected', async (seq) => {
     await tamper(db, `DELETE FROM audit_entries WHERE seq = ${seq}`)
     expect(await verifyAudit(store)).toMatchObject(broken('missing', seq))
   })
 
-  it('at the end is found by the head', async () => {
+  it('at the end is detected by the head', async () => {
     await tamper(db, 'DELETE FROM audit_entries WHERE seq >= 4')
     expect(await verifyAudit(store)).toMatchObject(broken('cut_off', 4))
   })
 
-  it('of everything is found by the head', async () => {
+  it('of all entries is detected by the head', async () => {
     await tamper(db, 'TRUNCATE audit_entries')
     expect(await verifyAudit(store)).toMatchObject(broken('cut_off', 1))
   })
 
-  it('of the head itself is found', async () => {
+  it('of the head itself is detected', async () => {
     await tamper(db, 'DELETE FROM audit_head')
     expect(await verifyAudit(store)).toMatchObject(broken('head_missing', 6))
   })
 
-  it('at the end is found although the log went on', async () => {
+  it('at the end is detected even after another entry is appended', async () => {
     await tamper(db, 'DELETE FROM audit_entries WHERE seq = 5')
     await appendAudit(store, entryOf())
     expect(await verifyAudit(store)).toMatchObject(broken('missing', 5))
   })
 
-  it('of one with the numbers closed up is found', async () => {
+  it('of an entry is detected even when the following ones are renumbered', async () => {
     await tamper(
       db,
       'DELETE FROM audit_entries WHERE seq = 2',
@@ -141,7 +141,7 @@ describe('deletion', () => {
   })
 })
 
-describe('insertion', () => {
+describe('an insertion into the audit log', () => {
   const insert = (seq: string, previous: string) => `
     WITH made AS (SELECT ${seq}::bigint AS seq, date_trunc('milliseconds', now()) AS at, 'opr_2', 'Eve', 'key.resolve',
       'idem_9', 'done', NULL, NULL::jsonb, NULL::jsonb, 'req_9', ${previous} AS previous_hash, ''::bytea)
@@ -150,17 +150,17 @@ describe('insertion', () => {
     UPDATE audit_entries e SET hash = sha256(e.previous_hash || convert_to(audit_content(e), 'UTF8')) WHERE seq = ${seq}`
   const hashOfEntry = (seq: number) => `(SELECT hash FROM audit_entries WHERE seq = ${seq})`
 
-  it('at the end is found, however well it is made', async () => {
+  it('at the end is detected even with matching hashes', async () => {
     await tamper(db, insert('6', hashOfEntry(5)), rehash(6))
     expect(await verifyAudit(store)).toMatchObject(broken('inserted', 6))
   })
 
-  it.each([0, -7])('as number %i is found', async (seq) => {
+  it.each([0, -7])('as number %i is detected', async (seq) => {
     await tamper(db, insert(String(seq), hashOfEntry(5)), rehash(seq))
     expect(await verifyAudit(store)).toMatchObject({ ...broken('inserted', seq), entries: 0 })
   })
 
-  it('in the middle is found, however well it is made', async () => {
+  it('in the middle is detected even with matching hashes', async () => {
     await tamper(
       db,
       'UPDATE audit_entries SET seq = seq + 1 WHERE seq = 5',
@@ -174,14 +174,14 @@ describe('insertion', () => {
     expect(await verifyAudit(store)).toMatchObject(broken('not_chained', 5))
   })
 
-  it('far ahead is found as a gap', async () => {
+  it('far ahead is detected as a gap', async () => {
     await tamper(db, insert('12', hashOfEntry(5)), rehash(12))
     expect(await verifyAudit(store)).toMatchObject(broken('missing', 6))
   })
 })
 
-describe('another order', () => {
-  it('of two entries is found', async () => {
+describe('swapping audit entries', () => {
+  it('is detected', async () => {
     await tamper(
       db,
       'UPDATE audit_entries SET seq = 99 WHERE seq = 2',
@@ -191,7 +191,7 @@ describe('another order', () => {
     expect(await verifyAudit(store)).toMatchObject(broken('changed', 2))
   })
 
-  it('is found with hashes that fit, too', async () => {
+  it('is detected even with matching hashes', async () => {
     await tamper(
       db,
       'UPDATE audit_entries SET seq = 99 WHERE seq = 2',
@@ -203,7 +203,7 @@ describe('another order', () => {
   })
 })
 
-it('a head that was moved by hand is found', async () => {
+it('a manually changed audit head is detected', async () => {
   await tamper(db, `UPDATE audit_head SET seq = 4`)
   expect(await verifyAudit(store)).toMatchObject(broken('inserted', 5))
   await tamper(db, `UPDATE audit_head SET seq = 9`)
@@ -212,7 +212,7 @@ it('a head that was moved by hand is found', async () => {
   expect(await verifyAudit(store)).toMatchObject({ ...broken('changed', 5), entries: 5 })
 })
 
-it('the hash is what anybody can compute: SHA-256 over the hash before it and the entry as a JSON array', async () => {
+it('an audit entry’s hash is SHA-256 over the previous hash and the entry as a JSON array', async () => {
   const { rows } = await db.query(`
     SELECT seq, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at, previous_hash, hash
     FROM audit_entries WHERE seq = 1`)
@@ -224,7 +224,7 @@ it('the hash is what anybody can compute: SHA-256 over the hash before it and th
   expect(createHash('sha256').update(previous_hash).update(content).digest()).toEqual(hash)
 })
 
-it('what is appended while it is read is no break', async () => {
+it('audit entries appended during verification are not reported as a break', async () => {
   await db.query('COMMIT')
   await db.query('BEGIN')
   const verifying = Array.from({ length: 5 }, () => verifyAudit(log.store, 2))

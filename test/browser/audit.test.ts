@@ -44,7 +44,7 @@ async function changedTenant(changes: number): Promise<string> {
   return id
 }
 
-test('shows who did what, newest first, and opens to what changed and by which request', async () => {
+test('the audit page shows who did what, newest first, and an entry opens to its change and its request id', async () => {
   const id = await changedTenant(2)
   await page.goto('/audit')
   await expect(page.getByRole('heading', { level: 1, name: 'Audit log' })).toBeVisible()
@@ -63,8 +63,8 @@ test('shows who did what, newest first, and opens to what changed and by which r
   await expect(entries()).toHaveCount(3)
 })
 
-describe('filters', () => {
-  test('live in the URL, and a link shows a colleague the same', async () => {
+describe('the audit page’s filters', () => {
+  test('are kept in the URL and survive a reload', async () => {
     await page.goto('/audit')
     await page.getByLabel('What', { exact: true }).fill('session.sign_in')
     await page.keyboard.press('Enter')
@@ -83,7 +83,7 @@ describe('filters', () => {
     await expect(page.getByRole('main').getByText('No entry is like that.')).toBeVisible()
   })
 
-  test('what is typed into one while another’s rows come stays, and so does the focus', async () => {
+  test('keep typed text and focus while the rows of another filter load', async () => {
     await page.goto('/audit')
     let release = () => {}
     const typed = new Promise<void>((resolve) => {
@@ -109,7 +109,7 @@ describe('filters', () => {
     await expect(page.getByLabel('Who')).toHaveValue('')
   })
 
-  test('find what was forbidden, by icon and word', async () => {
+  test('find forbidden actions, marked by icon and word', async () => {
     await page.goto('/audit?outcome=forbidden')
     await expect(page.getByRole('main').getByText('No entry is like that.')).toBeVisible()
     const theirs = await desk.context.request.patch(`/api/admin/tenants/ten_${'0'.repeat(26)}`, {
@@ -127,7 +127,7 @@ describe('filters', () => {
   })
 })
 
-test('goes on page by page', async () => {
+test('the audit page leads to older entries page by page', async () => {
   const id = await changedTenant(55)
   await page.goto(`/audit?target=${id}`)
   await expect(entries()).toHaveCount(50)
@@ -138,7 +138,7 @@ test('goes on page by page', async () => {
   await expect(entries()).toHaveCount(50)
 })
 
-test('by the keyboard alone an entry opens and closes', async () => {
+test('an entry of the audit page opens and closes by keyboard alone', async () => {
   await page.goto('/audit')
   await entries().first().focus()
   await page.keyboard.press('Enter')
@@ -147,8 +147,8 @@ test('by the keyboard alone an entry opens and closes', async () => {
   await expect(entries().first()).toHaveAttribute('aria-expanded', 'false')
 })
 
-describe('the chain', () => {
-  test('holds, and says over how many entries', async () => {
+describe('verifying the chain on the audit page', () => {
+  test('reports that it holds, and over how many entries', async () => {
     await page.goto('/audit')
     await page.getByRole('button', { name: 'Verify the chain' }).click()
     const [{ count }] = (await runSql<{ count: number }>(
@@ -158,7 +158,7 @@ describe('the chain', () => {
     await expect(page.getByRole('main').getByText(`${count} entries, the chain holds.`)).toBeVisible()
   })
 
-  test('breaks where somebody has rewritten an entry, and shows where', async () => {
+  test('reports and shows the entry that was rewritten', async () => {
     await runSql(
       site.databaseUrl,
       `ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor_name = 'Nobody' WHERE seq = 3;
@@ -173,7 +173,7 @@ describe('the chain', () => {
   })
 })
 
-test('while the database is gone says so in place, and the filters stay', async () => {
+test('the audit page reports an unreachable database in place, and keeps its filters', async () => {
   const seat = await sit(browser, site.url, vera)
   await seat.page.goto('/audit?action=tenant.update')
   await withoutDatabase(site, async () => {
@@ -187,7 +187,7 @@ test('while the database is gone says so in place, and the filters stay', async 
   await seat.context.close()
 })
 
-test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+test.each(LOOKS)('the audit page has no axe violation and no overflow: %s, %d px', async (theme, width) => {
   await dress(page, theme, width)
   await page.goto('/audit')
   await entries().first().click()
@@ -197,6 +197,6 @@ test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', 
   await expectToFit(page)
 })
 
-test('nothing was complained about', () => {
+test('the audit page leaves no complaint in the browser’s console', () => {
   expect(desk.complaints).toEqual([])
 })

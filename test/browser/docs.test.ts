@@ -20,9 +20,9 @@ afterAll(async () => {
 })
 
 describe.each(['/docs', '/docs/problems/idempotency_key_reused', '/docs/problems/idempotency_outcome_unknown'])(
-  '%s',
+  'the page %s',
   (path) => {
-    test('fits and has nothing that axe objects to, whoever looks at it', async () => {
+    test('fits every screen width and has no axe violations in either theme', async () => {
       await page.goto(path)
       for (const [theme, width] of LOOKS) {
         await dress(page, theme, width)
@@ -35,7 +35,7 @@ describe.each(['/docs', '/docs/problems/idempotency_key_reused', '/docs/problems
       }
     })
 
-    test('every link within it leads somewhere', async () => {
+    test('has a target for every link within itself', async () => {
       await page.goto(path)
       const dangling = await page.evaluate(() =>
         [...document.querySelectorAll<HTMLAnchorElement>('a[href^="#"]')]
@@ -47,7 +47,7 @@ describe.each(['/docs', '/docs/problems/idempotency_key_reused', '/docs/problems
   },
 )
 
-test('its table of contents has every chapter, beside the page and on a phone', async () => {
+test('the table of contents of /docs has every chapter, on wide and narrow screens', async () => {
   await dress(page, 'light', 1440)
   await page.goto('/docs')
   const chapters = await page.locator('main section[id]:has(> h2)').evaluateAll((all) => all.map(({ id }) => id))
@@ -61,14 +61,14 @@ test('its table of contents has every chapter, beside the page and on a phone', 
   await expect(page.getByRole('heading', { name: 'Retention and expiry' })).toBeInViewport()
 })
 
-test('every problem has a page that says what to do next', async () => {
+test('every problem code has a page that says whether, when and with which key to retry', async () => {
   for (const code of PROBLEM_CODES) {
     const html = await (await context.request.get(`/docs/problems/${code}`)).text()
     for (const question of ['Send it again?', 'With which key?', 'When?']) expect(html, code).toContain(question)
   }
 })
 
-test('what a reader of the reference is told about retention is what the service is set to', async () => {
+test('the reference states the configured retention times', async () => {
   await page.goto('/docs#retention')
   const retention = page.getByRole('region', { name: 'Retention and expiry' })
   await expect(retention).toContainText('24 hours from the answer on')

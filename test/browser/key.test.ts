@@ -51,8 +51,8 @@ const resolveByApi = async ({ id, key }: Made, verdict = 'declined') =>
     body: { verdict, reason: 'a script has decided', version: (await recordOf(site.databaseUrl, key)).version },
   })
 
-describe('what a retry would get now', () => {
-  test('of a completed key is what it gets, to the byte', async () => {
+describe('the key page’s preview of the next answer', () => {
+  test('is what a retry of a completed key gets, byte for byte', async () => {
     const made = await place(site)
     await page.goto(`/keys/${made.id}`)
     await expect(page.getByRole('heading', { level: 1, name: made.key })).toBeVisible()
@@ -66,7 +66,7 @@ describe('what a retry would get now', () => {
       expect(shown.toLowerCase()).toContain(`${name}: ${retry.headers[name]}`.toLowerCase())
   })
 
-  test('of an unknown one too', async () => {
+  test('is what a retry of an unknown key gets', async () => {
     const made = await placeUnknown(site)
     // So that both say the same about when to try again, whatever the second in which they are asked.
     await runSql(site.databaseUrl, 'UPDATE idempotency_records SET reconcile_after = now() WHERE id = $1', [made.id])
@@ -76,14 +76,14 @@ describe('what a retry would get now', () => {
     await expect(nextAnswer(page)).toContainText(`HTTP/1.1 ${retry.status} Conflict`)
   })
 
-  test('of one that may run again is said, and not guessed', async () => {
+  test('says of a retryable key that the next request calls the provider', async () => {
     const made = await place(site, { paymentMethod: 'pm_refused_once' })
     await page.goto(`/keys/${made.id}`)
     await expect(page.getByText('the next request claims the key and calls the provider')).toBeVisible()
     expect((await site.client.order(made.key, made.body)).status).toBe(201)
   })
 
-  test('masks what the client wrote in its own words', async () => {
+  test('masks the client’s free text', async () => {
     const made = await place(site, { note: 'leave at the door' })
     await page.goto(`/keys/${made.id}`)
     await expect(nextAnswer(page)).toContainText('"note": "••••••"')
@@ -92,8 +92,8 @@ describe('what a retry would get now', () => {
   })
 })
 
-describe('Ask the provider', () => {
-  test('settles an unknown key where the answer is proof, and says what it found', async () => {
+describe('the button “Ask the provider”', () => {
+  test('settles an unknown key when the answer is proof, and shows what was found', async () => {
     const made = await place(site, { paymentMethod: 'pm_timeout_charged' })
     await page.goto(`/keys/${made.id}`)
     await expect(page.getByText('May have charged USD 25.00. The provider has not been asked yet.')).toBeVisible()
@@ -107,7 +107,7 @@ describe('Ask the provider', () => {
     expect(await auditOf(site.databaseUrl, made.id)).toMatchObject([{ action: 'key.reconcile', actor_id: mara.id }])
   })
 
-  test('of a provider that can’t be reached counts a look-up', async () => {
+  test('counts a lookup when the provider is unreachable', async () => {
     const made = await placeUnknown(site)
     await page.goto(`/keys/${made.id}`)
     await page.getByRole('button', { name: 'Ask the provider' }).click()
@@ -116,7 +116,7 @@ describe('Ask the provider', () => {
     await expect(timeline(page).getByText('Look-up 1 by Mara Lindqvist: unreachable')).toBeVisible()
   })
 
-  test('of a known key reports, fetches its amount, and changes nothing', async () => {
+  test('fetches the amount of a completed key, and changes nothing', async () => {
     const made = await place(site)
     const before = await recordOf(site.databaseUrl, made.key)
     await page.goto(`/keys/${made.id}`)
@@ -129,8 +129,8 @@ describe('Ask the provider', () => {
   })
 })
 
-describe('Expire…', () => {
-  test('ends a completed key: the client’s retry gets 410', async () => {
+describe('the button “Expire…”', () => {
+  test('expires a completed key, whose retry then gets 410', async () => {
     const made = await place(site)
     await page.goto(`/keys/${made.id}`)
     await page.getByRole('button', { name: 'Expire…' }).click()
@@ -151,7 +151,7 @@ describe('Expire…', () => {
     ])
   })
 
-  test('is off for an unknown key, with the sentence why', async () => {
+  test('is disabled for an unknown key, with the reason', async () => {
     const made = await placeUnknown(site)
     await page.goto(`/keys/${made.id}`)
     const button = page.getByRole('button', { name: 'Expire…' })
@@ -162,8 +162,8 @@ describe('Expire…', () => {
   })
 })
 
-describe('unmasking', () => {
-  test('takes a reason, is in the audit log, and puts the whole request into the curl line', async () => {
+describe('unmasking a request on the key page', () => {
+  test('needs a reason, is audited, and puts the whole request into the curl command', async () => {
     const made = await place(site, { note: 'leave at the door' })
     await page.goto(`/keys/${made.id}`)
     await page.getByRole('button', { name: 'Copy as curl' }).click()
@@ -188,7 +188,7 @@ describe('unmasking', () => {
   })
 })
 
-test('a viewer sees everything and can break nothing', async () => {
+test('the key page shows a viewer every action as disabled, with the reason', async () => {
   const made = await placeUnknown(site)
   const seat = await sit(browser, site.url, vera)
   await seat.page.goto(`/keys/${made.id}`)
@@ -205,7 +205,7 @@ test('a viewer sees everything and can break nothing', async () => {
   await seat.context.close()
 })
 
-test('what happens to it meanwhile is seen without a reload', async () => {
+test('the key page shows a change made elsewhere without a reload', async () => {
   const made = await placeUnknown(site)
   await page.goto(`/keys/${made.id}`)
   await expect(page.getByText('May have charged USD 25.00')).toBeVisible()
@@ -217,7 +217,7 @@ test('what happens to it meanwhile is seen without a reload', async () => {
   await expect(notice).toBeHidden()
 })
 
-test('J and K lead through the list that one came from', async () => {
+test('on the key page J and K move through the list from which it was opened', async () => {
   const older = await placeUnknown(site)
   await place(site)
   const newer = await placeUnknown(site)
@@ -241,7 +241,7 @@ test('J and K lead through the list that one came from', async () => {
   }).toPass()
 })
 
-test('misuse, replays and a second attempt are part of the story', async () => {
+test('the key page’s timeline shows misuse, replays and a second attempt', async () => {
   const made = await place(site, { paymentMethod: 'pm_refused_once' })
   expect((await site.client.order(made.key, made.body)).status).toBe(201)
   await site.client.order(made.key, { ...made.body, currency: 'EUR' })
@@ -262,7 +262,7 @@ test('misuse, replays and a second attempt are part of the story', async () => {
   await expect(page.getByRole('figure', { name: 'Timeline, drawn to scale' })).toBeVisible()
 })
 
-test('a refund has the same page, and leads to its order’s key', async () => {
+test('a refund’s key has the same page, with a link to its order’s key', async () => {
   const made = await place(site)
   const [orderId] = [(await site.client.order(made.key, made.body)).json<{ id: string }>().id]
   const key = freshKey()
@@ -279,7 +279,7 @@ test('a refund has the same page, and leads to its order’s key', async () => {
   await expect(page.getByText('USD 5.00 of it was given back since.')).toBeVisible()
 })
 
-test('what is not there is said within the console', async () => {
+test('the page of a key that does not exist is a 404 within the console', async () => {
   for (const id of ['idem_00000000000000000000000000', 'nonsense']) {
     const answer = await page.goto(`/keys/${id}`)
     expect(answer?.status()).toBe(404)
@@ -289,7 +289,7 @@ test('what is not there is said within the console', async () => {
   expect(await violations(page)).toEqual([])
 })
 
-describe('nothing for axe to find, nothing beyond the edge', () => {
+describe('the key page has no axe violations and fits the screen', () => {
   let keys: Made[]
   beforeAll(async () => {
     keys = await Promise.all([
@@ -315,7 +315,7 @@ describe('nothing for axe to find, nothing beyond the edge', () => {
   })
 })
 
-test('while the database is gone the page stays, and what was typed with it', async () => {
+test('the key page and what was typed stay while the database is unreachable', async () => {
   const made = await placeUnknown(site)
   // A page that looks by itself complains of what it finds.
   await page.goto('about:blank')
@@ -343,7 +343,7 @@ test('while the database is gone the page stays, and what was typed with it', as
   await seat.context.close()
 })
 
-test('nothing was complained about', () => {
+test('the key page causes no error in the browser’s console', () => {
   // a page that is not there answers 404, and the browser says so
   expect(desk.complaints.filter((text) => !text.includes('404'))).toEqual([])
 })

@@ -65,8 +65,8 @@ async function search(page: Page, text: string): Promise<void> {
   await searchOf(page).press('Enter')
 }
 
-describe('an empty database', () => {
-  test('leads to the first visit', async () => {
+describe('the keys page with an empty database', () => {
+  test('links to the instructions for the first request', async () => {
     const page = await open('/keys')
     await expect(page.getByText('No keys yet. Send the first request.')).toBeVisible()
     await expect(page.getByRole('link', { name: 'How to send it' })).toHaveAttribute('href', '/')
@@ -74,7 +74,7 @@ describe('an empty database', () => {
   })
 })
 
-describe('with keys', () => {
+describe('the keys page with existing keys', () => {
   beforeAll(async () => {
     const db = new pg.Pool({ connectionString: site.databaseUrl })
     await fillRecords(db, RECORDS)
@@ -89,7 +89,7 @@ describe('with keys', () => {
     return rows.map(({ id }) => id)
   }
 
-  test('shows the newest, with exact counts on the tabs, and the way on and back', async () => {
+  test('shows the newest keys, exact counts on the tabs, and links to older and newer pages', async () => {
     const all = await expected('true')
     const page = await open('/keys')
     await expect(rowsOf(page)).toHaveCount(50)
@@ -105,7 +105,7 @@ describe('with keys', () => {
     await expect.poll(() => idsOf(page)).toEqual(all.slice(0, 50))
   })
 
-  test('a tab is a filter, and the whole view is in the address', async () => {
+  test('a tab filters by state, and the address carries filter and sort order', async () => {
     const page = await open('/keys')
     await tabOf(page, /^Unknown/).click()
     await page.waitForURL(/state=unknown/)
@@ -127,7 +127,7 @@ describe('with keys', () => {
     await expect.poll(() => idsOf(page)).toEqual(await expected(`state = 'unknown'`))
   })
 
-  test('the search box takes a key, an order, a reference or a request id, and qualifiers', async () => {
+  test('the search box takes a key, an order, a provider reference, a request id and qualifiers', async () => {
     const [one] = await runSql<{ id: string; key: string; request_id: string; order_id: string; provider_ref: string }>(
       site.databaseUrl,
       `SELECT r.id, r.key, r.request_id, o.id AS order_id, l.provider_ref FROM idempotency_records r
@@ -155,7 +155,7 @@ describe('with keys', () => {
     await expect(searchOf(page)).toHaveValue('state:failed_retryable tenant:"tenant 0" error:time age:>1h')
   })
 
-  test('what is typed while an earlier search arrives stays, and is what is searched for next', async () => {
+  test('text typed while an earlier search loads stays in the box and is searched for next', async () => {
     const page = await open('/keys')
     let release = () => {}
     const typed = new Promise<void>((resolve) => {
@@ -178,7 +178,7 @@ describe('with keys', () => {
     await expect(searchOf(page)).toHaveValue('state:completed')
   })
 
-  test('what the box can’t read is said below it, and nothing is lost', async () => {
+  test('an invalid search shows its error below the box and keeps the text and the rows', async () => {
     const page = await open('/keys?state=unknown')
     await expect(rowsOf(page).first()).toBeVisible()
     const before = await idsOf(page)
@@ -189,7 +189,7 @@ describe('with keys', () => {
     expect(await idsOf(page)).toEqual(before)
   })
 
-  test('the box completes what is typed, by the keyboard alone', async () => {
+  test('the search box completes typed text by keyboard alone', async () => {
     const page = await open('/keys')
     await page.keyboard.press('/')
     await expect(searchOf(page)).toBeFocused()
@@ -217,14 +217,14 @@ describe('with keys', () => {
     await page.waitForURL((url) => url.search === '')
   })
 
-  test('nothing that matches: which part is to blame, and the way out of each', async () => {
+  test('a search without matches offers a link that removes the part that matches nothing', async () => {
     const page = await open('/keys?q=tenant:nobody+state:unknown')
     await expect(page.getByText('No key matches.')).toBeVisible()
     await page.getByRole('link', { name: 'Without tenant:nobody' }).click()
     await expect.poll(() => idsOf(page)).toEqual(await expected(`state = 'unknown'`))
   })
 
-  test('columns can be left out, and stay out', async () => {
+  test('a hidden column stays hidden after a reload', async () => {
     const page = await open('/keys')
     await page.getByRole('button', { name: 'Columns' }).click()
     await page.getByRole('menuitemcheckbox', { name: 'Endpoint' }).click()
@@ -237,7 +237,7 @@ describe('with keys', () => {
     await page.getByRole('menuitemcheckbox', { name: 'Endpoint' }).click()
   })
 
-  test('the keyboard moves, selects, opens and helps, and leaves those who type alone', async () => {
+  test('keyboard shortcuts move, select, open and show help, but do not act while text is typed', async () => {
     const page = await open('/keys')
     const [first, second] = await expected('true')
     await expect(rowsOf(page)).toHaveCount(50)
@@ -268,7 +268,7 @@ describe('with keys', () => {
     await page.waitForURL(`**/keys/${second}`)
   })
 
-  test('shift takes a range, and the head the page', async () => {
+  test('Shift-click selects a range, the header checkbox the page, and a button all matching keys', async () => {
     const page = await open('/keys')
     await expect(rowsOf(page)).toHaveCount(50)
     await rowsOf(page).nth(2).getByRole('checkbox').click()
@@ -287,7 +287,7 @@ describe('with keys', () => {
     await expect(page.getByText(/\d selected/)).toHaveCount(0)
   })
 
-  test('new rows are announced, wait while rows are selected, and come when asked for', async () => {
+  test('new rows are announced but not inserted while rows are selected, and appear on click', async () => {
     const page = await open('/keys')
     await expect(rowsOf(page)).toHaveCount(50)
     const before = await idsOf(page)
@@ -302,7 +302,7 @@ describe('with keys', () => {
     await expect(page.getByText('Live')).toBeVisible()
   })
 
-  test('a row that moves on does so in its place', async () => {
+  test('a row updates in place when its record changes state', async () => {
     const key = freshKey()
     await site.client.order(key, orderBody({ paymentMethod: 'pm_timeout_charged' }))
     const page = await open('/keys')
@@ -320,7 +320,7 @@ describe('with keys', () => {
     await expect(row).toContainText('Completed', LIVE)
   })
 
-  test('the provider is asked about the selected keys: from the click to the database and back', async () => {
+  test('asking the provider about selected keys settles them, and the page shows each result', async () => {
     const keys = [freshKey(), freshKey()]
     for (const key of keys) await site.client.order(key, orderBody({ paymentMethod: 'pm_timeout_charged' }))
     const page = await open('/keys?state=unknown')
@@ -351,7 +351,7 @@ describe('with keys', () => {
     await expect(panel).toHaveCount(0)
   })
 
-  test('a run that goes on can be stopped, and what it has done stays done', async () => {
+  test('a bulk run can be stopped before it has processed all keys', async () => {
     const page = await open('/keys?state=completed')
     await page.getByLabel('Select all on this page').click()
     await page.getByRole('button', { name: /^Select all .* that match$/ }).click()
@@ -370,7 +370,7 @@ describe('with keys', () => {
     expect(run!.done).toBeLessThan(run!.total)
   })
 
-  test('a viewer sees everything, and is told why they can’t act', async () => {
+  test('a viewer sees the keys, and a disabled action names the role that it takes', async () => {
     const page = await open('/keys?state=unknown', viewer)
     await rowsOf(page).first().getByRole('checkbox').click()
     const ask = page.getByRole('button', { name: 'Ask the provider' })
@@ -381,7 +381,7 @@ describe('with keys', () => {
     await expect(page.getByRole('dialog')).toHaveCount(0)
   })
 
-  test('what is filtered can be had as a file', async () => {
+  test('filtered keys are exported as CSV, and selected keys as JSON', async () => {
     const page = await open('/keys?state=failed_retryable', viewer)
     await expect(rowsOf(page).first()).toBeVisible()
     await page.getByRole('button', { name: 'Export' }).click()
@@ -405,7 +405,7 @@ describe('with keys', () => {
     expect(exported.map(({ id }) => id)).toEqual([first])
   })
 
-  test('the palette finds a key by whatever was pasted', async () => {
+  test('the command palette opens a key by a pasted order id', async () => {
     const [one] = await runSql<{ id: string; order_id: string }>(
       site.databaseUrl,
       `SELECT r.id, o.id AS order_id FROM idempotency_records r JOIN orders o ON o.record_id = r.id
@@ -419,8 +419,8 @@ describe('with keys', () => {
     await page.waitForURL(`**/keys/${one!.id}`)
   })
 
-  describe.each(['light', 'dark'] as const)('in the %s', (theme) => {
-    test('axe finds nothing wrong, on a wide screen and on a narrow one', async () => {
+  describe.each(['light', 'dark'] as const)('in the %s theme', (theme) => {
+    test('axe finds no violations on wide and narrow screens', async () => {
       const page = await open('/keys?state=unknown&q=error:time')
       await rowsOf(page).first().getByRole('checkbox').click()
       for (const width of [1920, 320, 1440]) {
@@ -437,7 +437,7 @@ describe('with keys', () => {
     })
   })
 
-  test('a database that does not answer: an inline message, and the filter and what was typed stay', async () => {
+  test('an unreachable database shows an inline message and keeps the filter and the typed text', async () => {
     const page = await admin.newPage()
     await page.goto('/keys?q=error:time')
     await expect(rowsOf(page).first()).toBeVisible()

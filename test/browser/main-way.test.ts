@@ -63,7 +63,7 @@ test('an operator signs in, finds an unknown key, resolves it and reads the entr
 })
 
 test.each(['Overview', 'Keys', 'Reconciliation', 'Misuse', 'Maintenance'])(
-  'the page %s opens from the navigation with nothing for axe to find',
+  'the page %s opens from the navigation without accessibility violations',
   async (name) => {
     await follow(name)
     await expect(heading(name)).toBeVisible()
@@ -71,7 +71,7 @@ test.each(['Overview', 'Keys', 'Reconciliation', 'Misuse', 'Maintenance'])(
   },
 )
 
-test('an operator counts what the sweeper would do, and signs out', async () => {
+test('an operator makes a dry run of the sweeper, and signs out', async () => {
   const sweeper = page.getByRole('region', { name: 'Sweeper' })
   await sweeper.getByRole('button', { name: 'Dry run' }).click()
   await expect(sweeper.getByRole('heading', { name: 'Dry run: 0 keys' })).toBeVisible()
@@ -80,6 +80,6 @@ test('an operator counts what the sweeper would do, and signs out', async () => 
   await expect(heading('Sign in')).toBeVisible()
 })
 
-test('no page on the way complained in the browser', () => {
+test('no page between sign-in and sign-out causes an error in the browser', () => {
   expectNow(heard).toEqual([])
 })

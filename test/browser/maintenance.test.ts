@@ -62,7 +62,7 @@ const end = (id: string, done: number) =>
     { leasesOver: done, unknown: done },
   ])
 
-test('has the four, each with what it does, and says what is switched off and what never ran', async () => {
+test('the maintenance page lists all four daemons, and shows which are off and which never ran', async () => {
   await page.goto('/maintenance')
   await expect(page.getByRole('heading', { level: 1, name: 'Maintenance' })).toBeVisible()
   for (const name of NAMES) {
@@ -77,7 +77,7 @@ test('has the four, each with what it does, and says what is switched off and wh
 })
 
 describe('a dry run', () => {
-  test('counts by rule, names the keys, and changes nothing', async () => {
+  test('counts keys by rule, lists them, and changes nothing', async () => {
     const ids = await outlived(3)
     await page.goto('/maintenance')
     const card = cardOf('Reaper')
@@ -105,8 +105,8 @@ describe('a dry run', () => {
   })
 })
 
-describe('a run', () => {
-  test('is asked for by its count and with a reason, and is held against its preview', async () => {
+describe('a maintenance run', () => {
+  test('shows its dry-run count before it starts, takes a reason, and reports the difference from that count', async () => {
     const ids = await outlived(2)
     await page.goto('/maintenance')
     const card = cardOf('Reaper')
@@ -137,7 +137,7 @@ describe('a run', () => {
     await expect(cells.nth(7)).toHaveText('Disk at 80 %.')
   })
 
-  test('uses a count of the last minute, and makes no other', async () => {
+  test('reuses a dry run of the last minute for its count', async () => {
     await page.goto('/maintenance')
     await cardOf('Sweeper').getByRole('button', { name: 'Dry run' }).click()
     await expect(cardOf('Sweeper').getByRole('heading', { name: 'Dry run: 0 keys' })).toBeVisible()
@@ -147,7 +147,7 @@ describe('a run', () => {
     expect(await runsOf('sweeper')).toHaveLength(1)
   })
 
-  test('of the reconciler asks the provider, and says what became of the keys', async () => {
+  test('of the reconciler asks the provider, and shows the outcome for the keys', async () => {
     await placeUnknown(site)
     await sql(`UPDATE idempotency_records SET reconcile_after = now() WHERE state = 'unknown'`)
     await page.goto('/maintenance')
@@ -160,7 +160,7 @@ describe('a run', () => {
     await expect(card).toContainText('1 without an answer')
   })
 
-  test('of the ledger comparison speaks of findings', async () => {
+  test('of the ledger comparison counts findings instead of keys', async () => {
     await page.goto('/maintenance')
     const card = cardOf('Ledger comparison')
     await card.getByRole('button', { name: 'Run now' }).click()
@@ -169,7 +169,7 @@ describe('a run', () => {
     await expect(card.getByRole('heading', { name: 'Finished: 0 findings' })).toBeVisible()
   })
 
-  test('that is under way is found again, goes on by itself, and says when it has ended', async () => {
+  test('that is in progress is shown after navigation, updates without a reload, and announces its end', async () => {
     const id = await running(112)
     await page.goto('/tenants')
     await page.goto('/maintenance')
@@ -186,7 +186,7 @@ describe('a run', () => {
     await expect(card.getByRole('button', { name: 'Run now' })).toBeEnabled()
   })
 
-  test('is stopped after its batch, by whoever may', async () => {
+  test('is stopped after its current batch by an operator', async () => {
     const id = await running(10)
     await page.goto('/maintenance')
     await cardOf('Sweeper').getByRole('button', { name: 'Stop after this batch' }).click()
@@ -198,8 +198,8 @@ describe('a run', () => {
   })
 })
 
-describe('all runs', () => {
-  test('are filtered by what the URL says, and read page by page', async () => {
+describe('the pages of all runs', () => {
+  test('list the runs page by page, and keep the filter in the URL', async () => {
     await sql('DELETE FROM runs')
     await sql(
       `INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, state, done, counts, sample, started_at, finished_at)
@@ -219,7 +219,7 @@ describe('all runs', () => {
     await expect(rows.first()).toContainText('After the outage.')
   })
 
-  test('a bulk run has what became of each of its keys, page by page', async () => {
+  test('list the outcome of each key of a bulk run, page by page', async () => {
     const made = await placeUnknown(site)
     const id = newId('run')
     await sql(
@@ -244,14 +244,14 @@ describe('all runs', () => {
     await expect(rows).toHaveCount(30)
   })
 
-  test('one that does not exist is said to be missing', async () => {
+  test('are 404 for a run that does not exist', async () => {
     const missing = await page.goto(`/maintenance/runs/${newId('run')}`)
     expect(missing?.status()).toBe(404)
     desk.complaints.length = 0
   })
 })
 
-test('by the keyboard alone: to the button, into the dialog, and out of it', async () => {
+test('the dialog of a maintenance run is opened and cancelled with the keyboard alone', async () => {
   await page.goto('/maintenance')
   await cardOf('Sweeper').getByRole('button', { name: 'Run now' }).focus()
   await page.keyboard.press('Enter')
@@ -261,7 +261,7 @@ test('by the keyboard alone: to the button, into the dialog, and out of it', asy
   await expect(cardOf('Sweeper').getByRole('button', { name: 'Run now' })).toBeFocused()
 })
 
-test('a viewer sees all of it, is told why not, and sets nothing going', async () => {
+test('a viewer sees on the maintenance page why runs are disabled, and can start none', async () => {
   await running(5)
   const seat = await sit(browser, site.url, vera)
   await seat.page.goto('/maintenance')
@@ -283,7 +283,7 @@ test('a viewer sees all of it, is told why not, and sets nothing going', async (
   await seat.context.close()
 })
 
-test('while the database is gone says so in each place, and comes back by itself', async () => {
+test('while the database is unreachable, the maintenance page says so in each section, and recovers without a reload', async () => {
   // A page that looks by itself complains of what it finds.
   await page.goto('about:blank')
   const seat = await sit(browser, site.url, mara)
@@ -298,7 +298,7 @@ test('while the database is gone says so in each place, and comes back by itself
   await seat.context.close()
 })
 
-test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+test.each(LOOKS)('the maintenance pages pass axe and fit the viewport: %s, %d px', async (theme, width) => {
   await dress(page, theme, width)
   for (const path of ['/maintenance', '/maintenance/runs']) {
     await page.goto(path)
@@ -314,6 +314,6 @@ test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', 
   expect(await violations(page)).toEqual([])
 })
 
-test('nothing was complained about', () => {
+test('the maintenance pages cause no browser console errors', () => {
   expect(desk.complaints).toEqual([])
 })

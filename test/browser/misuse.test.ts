@@ -30,7 +30,7 @@ afterAll(async () => {
 const rows = (on: Page = page): Locator =>
   on.getByRole('table', { name: 'Requests that reused a key' }).locator('tbody tr')
 
-test('says so when nobody does', async () => {
+test('the misuse page says when no key was reused', async () => {
   await page.goto('/misuse')
   await expect(page.getByRole('heading', { level: 1, name: 'Misuse' })).toBeVisible()
   await expect(page.getByRole('main').getByText('No key was sent with another request in the last 24 h.')).toBeVisible()
@@ -38,7 +38,7 @@ test('says so when nobody does', async () => {
   expect(await violations(page)).toEqual([])
 })
 
-test('names the tenant, the endpoint and where the requests differ, never what they say', async () => {
+test('the misuse page names the tenant, the endpoint and the differing paths, never the values', async () => {
   const key = freshKey()
   const body = orderBody()
   await site.client.order(key, body)
@@ -76,7 +76,7 @@ test('names the tenant, the endpoint and where the requests differ, never what t
   await expect(rows().first().getByRole('link', { name: key })).toHaveAttribute('href', `/keys/${id}`)
 })
 
-test('filters live in the URL, by name, by endpoint and since when', async () => {
+test('the misuse page filters by tenant, endpoint and time, and keeps a filter in the URL', async () => {
   await page.goto('/misuse')
   await page.getByLabel('Tenant', { exact: true }).fill('nobody')
   await page.keyboard.press('Enter')
@@ -97,7 +97,7 @@ test('filters live in the URL, by name, by endpoint and since when', async () =>
   ).toBeVisible()
 })
 
-test('goes on page by page', async () => {
+test('the misuse page lists older requests on further pages', async () => {
   await runSql(
     site.databaseUrl,
     `INSERT INTO misuse (id, at, tenant_id, endpoint, key, record_id, changed_paths, request_id)
@@ -111,7 +111,7 @@ test('goes on page by page', async () => {
   await expect(rows().last()).toContainText('The first request is erased')
 })
 
-test('while the database is gone says so in place, and the filters stay', async () => {
+test('the misuse page says when the database is unreachable, and its filters stay', async () => {
   const seat = await sit(browser, site.url, vera)
   await seat.page.goto('/misuse?tenant=demo')
   await expect(rows(seat.page).first()).toBeVisible()
@@ -126,7 +126,7 @@ test('while the database is gone says so in place, and the filters stay', async 
   await seat.context.close()
 })
 
-test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+test.each(LOOKS)('the misuse page has no axe violations and no overflow: %s, %d px', async (theme, width) => {
   await dress(page, theme, width)
   await page.goto('/misuse')
   await expect(rows().first()).toBeVisible()
@@ -135,6 +135,6 @@ test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', 
   await expectToFit(page)
 })
 
-test('nothing was complained about', () => {
+test('the misuse page logs no console errors', () => {
   expect(desk.complaints).toEqual([])
 })

@@ -52,7 +52,7 @@ async function choose(name: string, deed: string): Promise<Locator> {
   return dialogOf(page)
 }
 
-test('lists people with role, address and last sign-in, and warns of a lonely admin', async () => {
+test('the operators page lists people with role, e-mail and last sign-in, and warns when there is only one admin', async () => {
   await page.goto('/operators')
   await expect(page.getByRole('heading', { level: 1, name: 'Operators' })).toBeVisible()
   await expect(page.getByRole('main').getByText('2 people can sign in. Only one is an admin')).toBeVisible()
@@ -63,7 +63,7 @@ test('lists people with role, address and last sign-in, and warns of a lonely ad
   await expect(page.getByRole('main').getByText('No token yet.')).toBeVisible()
 })
 
-test('adds a person, whose password is shown once and works', async () => {
+test('the operators page adds a person, whose generated password works', async () => {
   await page.goto('/operators')
   await page.getByRole('button', { name: 'Add person' }).click()
   await dialogOf(page).getByLabel('Name').fill('Jonas Okafor')
@@ -90,7 +90,7 @@ test('adds a person, whose password is shown once and works', async () => {
 })
 
 describe('an admin', () => {
-  test('changes a role, and is in the log with the reason', async () => {
+  test('changes a role, and the change is in the audit log with its reason', async () => {
     await page.goto('/operators')
     const dialog = await choose('Mara Lindqvist', 'Change role…')
     await dialog.getByRole('radio', { name: /^viewer/ }).check()
@@ -103,7 +103,7 @@ describe('an admin', () => {
     })
   })
 
-  test('who is the last one can neither step down nor be disabled, and is told so in place', async () => {
+  test('who is the last one can neither give up the role nor be disabled, and sees why in the dialog', async () => {
     await page.goto('/operators')
     const name = (await sql<{ name: string }>('SELECT name FROM operators WHERE email = $1', [ADMIN.email]))[0]!.name
     const role = await choose(name, 'Change role…')
@@ -120,7 +120,7 @@ describe('an admin', () => {
     ])
   })
 
-  test('ends somebody’s sessions: their next click asks them to sign in', async () => {
+  test('ends an operator’s sessions, and the operator’s next page asks to sign in', async () => {
     const theirs = await sit(browser, site.url, mara)
     await theirs.page.goto('/tenants')
     await page.goto('/operators')
@@ -133,7 +133,7 @@ describe('an admin', () => {
     await theirs.context.close()
   })
 
-  test('sets a new password: the old one is dead, and the new one shown once', async () => {
+  test('sets an operator’s new password: it works, and the old one does not', async () => {
     await page.goto('/operators')
     const dialog = await choose('Mara Lindqvist', 'New password…')
     await dialog.getByRole('button', { name: 'Set password' }).click()
@@ -148,7 +148,7 @@ describe('an admin', () => {
     await tried.context().close()
   })
 
-  test('disables somebody and lets them in again', async () => {
+  test('disables an operator and enables them again', async () => {
     await page.goto('/operators')
     const dialog = await choose('Mara Lindqvist', 'Disable…')
     await dialog.getByRole('button', { name: 'Disable', exact: true }).click()
@@ -160,7 +160,7 @@ describe('an admin', () => {
   })
 })
 
-test('a token is shown once, works with its role, and is dead when it is revoked', async () => {
+test('a token is shown once, works with its role, and is refused after it was revoked', async () => {
   await page.goto('/operators')
   await page.getByRole('button', { name: 'New token' }).click()
   await dialogOf(page).getByRole('button', { name: 'Create' }).click()
@@ -185,7 +185,7 @@ test('a token is shown once, works with its role, and is dead when it is revoked
   expect((await ask('/api/admin/runs')).status).toBe(401)
 })
 
-test('a viewer sees names and roles, no addresses, and changes nothing', async () => {
+test('a viewer of the operators page sees names and roles but no e-mail addresses, and can change nothing', async () => {
   const seat = await sit(browser, site.url, await hire(site.url, 'viewer', 'Vera Sol'))
   await seat.page.goto('/operators')
   await expect(
@@ -206,7 +206,7 @@ test('a viewer sees names and roles, no addresses, and changes nothing', async (
   await seat.context.close()
 })
 
-test('while the database is gone, says so, and keeps what was typed', async () => {
+test('the operators page says that the database is unreachable, and keeps what was typed', async () => {
   const seat = await sit(browser, site.url, ADMIN)
   await seat.page.goto('/operators')
   await seat.page.getByRole('button', { name: 'Add person' }).click()
@@ -223,7 +223,7 @@ test('while the database is gone, says so, and keeps what was typed', async () =
   await seat.context.close()
 })
 
-test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+test.each(LOOKS)('the operators page has no axe violation and no overflow: %s, %d px', async (theme, width) => {
   await dress(page, theme, width)
   await page.goto('/operators')
   await expect(page.getByRole('table', { name: 'Tokens' })).toBeVisible()
@@ -234,6 +234,6 @@ test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', 
   expect(await violations(page)).toEqual([])
 })
 
-test('nothing was complained about', () => {
+test('the operators page causes no error in the browser', () => {
   expect(desk.complaints).toEqual([])
 })

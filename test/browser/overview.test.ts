@@ -72,13 +72,13 @@ beforeAll(async () => {
 })
 afterAll(() => site?.close())
 
-describe('on the first visit', () => {
+describe('the overview on the first visit', () => {
   let viewer: BrowserContext
   beforeAll(async () => {
     viewer = await signedIn(browser, site.url, await hire(site.url, 'viewer', 'Vera Sol'))
   })
 
-  test('it says what to do, without a secret', async () => {
+  test('shows how to send the first request, without the API key', async () => {
     const page = await open(admin)
     await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
     await expect(page.getByText('No keys yet. Send the first request.')).toBeVisible()
@@ -91,7 +91,7 @@ describe('on the first visit', () => {
       await expect(page.locator('dl > div', { hasText: words }).locator('dd')).toHaveText(String(requests))
   })
 
-  test('a viewer sees the button, and why it is not theirs', async () => {
+  test('shows a viewer the sample traffic button as disabled, with the reason', async () => {
     const page = await open(viewer)
     const button = page.getByRole('button', { name: 'Send sample traffic' })
     await expect(button).toHaveAttribute('aria-disabled', 'true')
@@ -101,7 +101,7 @@ describe('on the first visit', () => {
   })
 
   for (const theme of ['light', 'dark'] as const)
-    test(`nothing is wrong with it for axe, in the ${theme}, and it fits a small phone`, async () => {
+    test(`has no axe violations in the ${theme} theme, and fits wide and narrow screens`, async () => {
       const page = await open(admin)
       for (const width of [1440, 320]) {
         await dress(page, theme, width)
@@ -111,7 +111,7 @@ describe('on the first visit', () => {
       }
     })
 
-  test('sample traffic fills it with keys while one watches', async () => {
+  test('fills with keys live while sample traffic is sent', async () => {
     const page = await admin.newPage()
     const heard = complaints(page)
     await page.goto('/')
@@ -140,7 +140,7 @@ describe('on the first visit', () => {
   })
 })
 
-describe('on a bad day', () => {
+describe('the overview on a bad day', () => {
   let site: Site
   let admin: BrowserContext
   let viewer: BrowserContext
@@ -154,13 +154,13 @@ describe('on a bad day', () => {
   })
   afterAll(() => site?.close())
 
-  test('one sentence says what is wrong', async () => {
+  test('names the main problem in one sentence', async () => {
     const page = await open(admin)
     await expect(page.getByText('Unknown keys are piling up: 186, usually 12.')).toBeVisible()
     await expect(page.getByText('Six things need attention.')).toBeVisible()
   })
 
-  test('the state map has the database’s counts, and each leads to its keys', async () => {
+  test('shows the database’s counts in the state map, each linked to its keys', async () => {
     const page = await open(admin)
     const counts = await countsIn(site.databaseUrl)
     for (const state of STATES) {
@@ -176,7 +176,7 @@ describe('on a bad day', () => {
     await expect(page.getByRole('heading', { level: 1, name: 'Keys' })).toBeVisible()
   })
 
-  test('what needs attention stands in order, with its rows one click away', async () => {
+  test('lists what needs attention in order, each item linked to its rows', async () => {
     const page = await open(admin)
     const section = page.getByRole('region', { name: 'Needs attention' })
     await expect(section.getByRole('heading', { level: 3 })).toHaveText([
@@ -203,7 +203,7 @@ describe('on a bad day', () => {
     )
   })
 
-  test('the charts have the same numbers as their tables, and as the database', async () => {
+  test('draws every chart, and its Decisions table matches the database', async () => {
     const page = await open(admin)
     for (const name of [
       'Decisions',
@@ -240,7 +240,7 @@ describe('on a bad day', () => {
     await expect(table).toHaveCount(0)
   })
 
-  test('what is under the pointer is said, and a click opens its keys', async () => {
+  test('names the minute under the pointer in a chart, and a click opens its keys', async () => {
     const page = await open(admin)
     const plot = figureOf(page, 'Decisions').locator('svg.recharts-surface').first()
     await plot.hover()
@@ -253,7 +253,7 @@ describe('on a bad day', () => {
     await page.waitForURL(/\/keys\?createdFrom=/)
   })
 
-  test('window, tenant and endpoint are chosen in the address', async () => {
+  test('keeps the chosen window, tenant and endpoint in the URL', async () => {
     const page = await open(admin)
     await page.getByRole('group', { name: 'Window' }).getByRole('link', { name: '24 h' }).click()
     await page.waitForURL('**/?window=24h')
@@ -274,7 +274,7 @@ describe('on a bad day', () => {
     await expect(nodeOf(page, 'failed_retryable')).not.toHaveAccessibleName(counted('failed_retryable', 0), LIVE)
   })
 
-  test('times follow the reader’s zone', async () => {
+  test('shows times in the chosen time zone', async () => {
     const page = await open(admin)
     await page.getByRole('button', { name: 'Latency as a table' }).click()
     const first = page
@@ -291,7 +291,7 @@ describe('on a bad day', () => {
     await expect(page.getByRole('table', { name: 'Latency, UTC' })).toBeVisible(LIVE)
   })
 
-  test('a viewer reads all of it, and sends nothing', async () => {
+  test('is readable for a viewer, who can’t send sample traffic', async () => {
     const page = await open(viewer)
     await expect(page.getByText('Unknown keys are piling up: 186, usually 12.')).toBeVisible()
     await page.getByRole('button', { name: 'More' }).click()
@@ -302,7 +302,7 @@ describe('on a bad day', () => {
     expect(await runSql(site.databaseUrl, `SELECT 1 FROM runs WHERE kind = 'traffic'`)).toEqual([])
   })
 
-  test('the keyboard reaches states, arrows, rows and tables', async () => {
+  test('lets the keyboard open a state’s keys and switch a chart to its table', async () => {
     const page = await open(admin)
     await expect(nodeOf(page, 'unknown')).toBeVisible()
     await nodeOf(page, 'unknown').focus()
@@ -317,7 +317,7 @@ describe('on a bad day', () => {
   })
 
   for (const theme of ['light', 'dark'] as const)
-    test(`nothing is wrong with it for axe, in the ${theme}, wide and narrow`, async () => {
+    test(`has no axe violations in the ${theme} theme, with a chart as a table, and fits wide and narrow screens`, async () => {
       const page = await open(admin)
       await dress(page, theme, 1440)
       await expect(figureOf(page, 'Misuse').locator('svg.recharts-surface')).toBeVisible()
@@ -333,7 +333,7 @@ describe('on a bad day', () => {
     })
 })
 
-describe('on a calm day', () => {
+describe('the overview on a calm day', () => {
   let site: Site
   let admin: BrowserContext
   beforeAll(async () => {
@@ -343,7 +343,7 @@ describe('on a calm day', () => {
   })
   afterAll(() => site?.close())
 
-  test('it says so, and what it has checked', async () => {
+  test('says that nothing needs attention, and lists its checks', async () => {
     const page = await open(admin)
     await expect(page.getByText('Nothing needs attention.')).toBeVisible()
     await expect(page.getByText('All seven checks are quiet. No outcome is unknown.')).toBeVisible()
@@ -352,7 +352,7 @@ describe('on a calm day', () => {
     await expect(nodeOf(page, 'completed')).toHaveAccessibleName(counted('completed', 1))
   })
 
-  test('without a store each part says so in its place, the choices stay, and it comes back by itself', async () => {
+  test('shows an alert while the database is unreachable, keeps the chosen window, and recovers by itself', async () => {
     const page = await admin.newPage()
     await page.goto('/?window=24h')
     await withoutDatabase(site, async () => {
@@ -368,9 +368,9 @@ describe('on a calm day', () => {
   })
 })
 
-describe('when the sample traffic is sent', () => {
+describe('the sample traffic', () => {
   test(
-    'there is every kind of key, and nothing of it is left open',
+    'makes every kind of decision, and leaves no API key of its own active',
     async () => {
       const { page, heard, sent } = watching
       expect(await sent).toBe(true)
@@ -398,7 +398,7 @@ describe('when the sample traffic is sent', () => {
     TRAFFIC.timeout + 60_000,
   )
 
-  test('it can be sent again, and stopped', async () => {
+  test('can be sent again and stopped', async () => {
     const page = await open(admin)
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: 'Sample traffic…' }).click()

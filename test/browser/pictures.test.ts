@@ -47,14 +47,15 @@ const overview = async (page: Page) => {
 }
 
 for (const theme of ['light', 'dark'] as const)
-  test(`the overview, ${theme}`, () => picture(`overview-${theme}`, '/', { theme, height: 1800 }, overview))
+  test(`the README picture of the overview can be taken, ${theme}`, () =>
+    picture(`overview-${theme}`, '/', { theme, height: 1800 }, overview))
 
-test('the keys', () =>
+test('the README picture of the keys page can be taken', () =>
   picture('keys', '/keys?state=unknown', {}, async (page) => {
     await expect(page.getByRole('table', { name: 'Idempotency keys' }).getByRole('row').nth(5)).toBeVisible()
   }))
 
-test('one key, and the dialog that decides what became of it', () =>
+test('the README picture of a key with its “Resolve key” dialog can be taken', () =>
   picture('resolve', `/keys/${keyId}`, {}, async (page) => {
     const dialog = page.getByRole('dialog', { name: 'Resolve key' })
     await page.getByRole('button', { name: 'Resolve…' }).first().click()
@@ -65,7 +66,7 @@ test('one key, and the dialog that decides what became of it', () =>
     await expect(dialog.getByText('after 201')).toBeVisible()
   }))
 
-test('maintenance', () =>
+test('the README picture of the maintenance page can be taken', () =>
   picture('maintenance', '/maintenance', {}, async (page) => {
     await expect(page.getByRole('region', { name: 'Ledger comparison' })).toBeVisible()
   }))

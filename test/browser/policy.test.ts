@@ -28,7 +28,7 @@ async function visit(url: string, path: string, until: 'networkidle' | 'load' = 
   return { page, heard, close: () => context.close() }
 }
 
-test.each(['/login', '/docs', '/docs/problems/forbidden'])('%s works and breaks nothing', async (path) => {
+test.each(['/login', '/docs', '/docs/problems/forbidden'])('%s runs scripts without CSP violations', async (path) => {
   const { page, heard, close } = await visit(site.url, path)
   // Next's own sign of life: its scripts have run.
   await expect.poll(() => page.locator('next-route-announcer').count(), { timeout: 20_000 }).toBe(1)
@@ -36,7 +36,7 @@ test.each(['/login', '/docs', '/docs/problems/forbidden'])('%s works and breaks 
   await close()
 })
 
-describe('a page that somebody has written into', () => {
+describe('markup injected into a page', () => {
   const SLIPPED_IN =
     '<script>document.title = "taken over"</script><img src="x" onerror="document.title = \'taken over\'">' +
     '<style>body { display: none }</style><base href="https://elsewhere.example/">'
@@ -53,7 +53,7 @@ describe('a page that somebody has written into', () => {
   })
   afterAll(() => void tampering?.close())
 
-  test('runs none of it, and says so', async () => {
+  test('is blocked and reported by the Content-Security-Policy', async () => {
     const { port } = tampering.address() as AddressInfo
     // What it loads may fail here, and be asked for again: that it was drawn is enough.
     const { page, heard, close } = await visit(`http://127.0.0.1:${port}`, '/docs', 'load')

@@ -41,7 +41,7 @@ async function disagree(recordId: string): Promise<string> {
   return id
 }
 
-test('says so when every outcome is known and nothing disagrees', async () => {
+test('the reconciliation page says when every outcome is known and nothing disagrees', async () => {
   await page.goto('/reconciliation')
   await expect(page.getByRole('heading', { level: 1, name: 'Reconciliation' })).toBeVisible()
   await expect(page.getByText('Every outcome is known.')).toBeVisible()
@@ -50,7 +50,7 @@ test('says so when every outcome is known and nothing disagrees', async () => {
   expect(await violations(page)).toEqual([])
 })
 
-test('has dead letters on top, then what is being asked about, each with the way to its key', async () => {
+test('the reconciliation page lists dead letters and keys that wait for the provider, linked to the key', async () => {
   const dead = await placeUnknown(site)
   await page.goto(`/keys/${dead.id}`)
   await page.getByRole('button', { name: 'Ask the provider' }).click()
@@ -94,7 +94,7 @@ test('a discrepancy is closed with a reason, and is found among the closed ones'
   await expect(page.getByText('Charged USD 25.00 once, and answered 201.')).toBeVisible()
 })
 
-test('one that somebody has closed meanwhile is said in the dialog, and the reason stays', async () => {
+test('closing a discrepancy that is already closed shows an alert, and keeps the typed reason', async () => {
   const id = await disagree((await place(site)).id)
   await page.goto('/reconciliation')
   await page.getByRole('button', { name: /^Close…/ }).click()
@@ -109,7 +109,7 @@ test('one that somebody has closed meanwhile is said in the dialog, and the reas
   await expect(dialogOf(page).getByLabel('Reason')).toHaveValue('Looked into it.')
 })
 
-test('an open one casts doubt on its key', async () => {
+test('an open discrepancy is shown on the page of its key', async () => {
   const made = await place(site)
   await disagree(made.id)
   await page.goto(`/keys/${made.id}`)
@@ -119,7 +119,7 @@ test('an open one casts doubt on its key', async () => {
   await expect(page.getByRole('region', { name: 'Discrepancies' })).toContainText('The amounts differ')
 })
 
-test('a viewer sees all of it and can close nothing', async () => {
+test('a viewer can’t close a discrepancy', async () => {
   await disagree((await place(site)).id)
   const seat = await sit(browser, site.url, vera)
   await seat.page.goto('/reconciliation')
@@ -130,7 +130,7 @@ test('a viewer sees all of it and can close nothing', async () => {
   await seat.context.close()
 })
 
-test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+test.each(LOOKS)('reconciliation has no axe violations and fits the screen: %s, %d px', async (theme, width) => {
   await disagree((await placeUnknown(site)).id)
   await dress(page, theme, width)
   await page.goto('/reconciliation')
@@ -139,6 +139,6 @@ test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', 
   await expectToFit(page)
 })
 
-test('nothing was complained about', () => {
+test('the reconciliation page causes no error in the browser’s console', () => {
   expect(desk.complaints).toEqual([])
 })

@@ -52,8 +52,8 @@ const field = (at: Page, name: string) => dialogOf(at).getByLabel(name)
 const resolve = (at: Page) => dialogOf(at).getByRole('button', { name: 'Resolve', exact: true })
 const wire = (at: Page, label: string) => at.getByRole('figure', { name: label }).locator('[data-body]')
 
-describe('each verdict', () => {
-  test('charged: the next replay is what was previewed, and everything else follows', async () => {
+describe('resolving a key in the dialog', () => {
+  test('as charged makes the next replay what was previewed, and updates the page, the record and the audit log', async () => {
     const made = await placeUnknown(site)
     expect(made.status).toBe(504)
     await openDialog(page, made)
@@ -84,7 +84,7 @@ describe('each verdict', () => {
     await expect.poll(async () => JSON.parse(await wire(page, 'Next answer').innerText())).toEqual(answer)
   })
 
-  test('declined: the client gets 402', async () => {
+  test('as declined makes the client’s retry get 402', async () => {
     const made = await placeUnknown(site)
     await openDialog(page, made)
     await verdict(page, 'Declined').check()
@@ -95,7 +95,7 @@ describe('each verdict', () => {
     expect((await site.client.order(made.key, made.body)).status).toBe(402)
   })
 
-  test('proven not executed: not offered before the settle window is over; then the client’s retry runs it', async () => {
+  test('as proven not executed is possible only after the settle window, and the client’s retry then runs it', async () => {
     const made = await place(site, { paymentMethod: 'pm_timeout_lost_once' })
     const settles = (when: string) =>
       runSql(site.databaseUrl, `UPDATE idempotency_records SET settles_at = now() + $2 WHERE id = $1`, [made.id, when])
@@ -121,8 +121,8 @@ describe('each verdict', () => {
   })
 })
 
-describe('what is refused stays in the dialog, with all that was typed', () => {
-  test('what is missing, at its field', async () => {
+describe('the Resolve dialog', () => {
+  test('says at each field what is missing', async () => {
     const made = await placeUnknown(site)
     await openDialog(page, made)
     await resolve(page).click()
@@ -135,7 +135,7 @@ describe('what is refused stays in the dialog, with all that was typed', () => {
     expect((await recordOf(site.databaseUrl, made.key)).state).toBe('unknown')
   })
 
-  test('a provider that says otherwise, in its own words', async () => {
+  test('shows that the provider contradicts the verdict, and keeps what was typed', async () => {
     const made = await place(site, { paymentMethod: 'pm_timeout_charged' })
     await openDialog(page, made)
     await verdict(page, 'Declined').check()
@@ -149,7 +149,7 @@ describe('what is refused stays in the dialog, with all that was typed', () => {
     expect((await recordOf(site.databaseUrl, made.key)).state).toBe('unknown')
   })
 
-  test('a reference that another order has', async () => {
+  test('shows that another order has the reference, and keeps what was typed', async () => {
     const paid = await place(site)
     const [{ ref }] = (await runSql<{ ref: string }>(
       site.databaseUrl,
@@ -167,7 +167,7 @@ describe('what is refused stays in the dialog, with all that was typed', () => {
     await expect(field(page, 'Provider reference')).toHaveValue(ref)
   })
 
-  test('closed and opened again, it is still there', async () => {
+  test('keeps what was typed when it is closed and opened again', async () => {
     const made = await placeUnknown(site)
     await openDialog(page, made)
     await verdict(page, 'Declined').check()
@@ -179,8 +179,8 @@ describe('what is refused stays in the dialog, with all that was typed', () => {
   })
 })
 
-describe('two operators on one key', () => {
-  test('the second is told what changed and who did it, and loses nothing', async () => {
+describe('a key that changes while the Resolve dialog is open', () => {
+  test('shows the second operator what changed and by whom, and keeps what was typed', async () => {
     const made = await placeUnknown(site)
     const other = await sit(browser, site.url, jonas)
     await openDialog(page, made)
@@ -209,7 +209,7 @@ describe('two operators on one key', () => {
     await other.context.close()
   })
 
-  test('where it can still be decided, one goes on with the new version', async () => {
+  test('can be resolved with the new version while its outcome is still unknown', async () => {
     const made = await placeUnknown(site)
     await openDialog(page, made)
     await verdict(page, 'Charged').check()
@@ -233,7 +233,7 @@ describe('two operators on one key', () => {
   })
 })
 
-test('by keyboard alone', async () => {
+test('a key can be resolved by keyboard alone', async () => {
   const made = await placeUnknown(site)
   await page.goto(`/keys/${made.id}`)
   await page.getByRole('button', { name: 'Resolve…' }).focus()
@@ -263,7 +263,7 @@ test.each([
   ['light', 1440],
   ['dark', 1440],
   ['light', 320],
-] as const)('the dialog has nothing for axe to find: %s, %d px', async (theme, width) => {
+] as const)('the Resolve dialog has no axe violations and fits the screen: %s, %d px', async (theme, width) => {
   const made = await placeUnknown(site)
   await dress(page, theme, width)
   await openDialog(page, made)
@@ -274,6 +274,6 @@ test.each([
   await expectToFit(page)
 })
 
-test('nothing was complained about', () => {
+test('the Resolve dialog causes no error in the browser’s console', () => {
   expect(desk.complaints).toEqual([])
 })

@@ -31,7 +31,7 @@ const sql = <Row = Record<string, unknown>>(text: string, values: unknown[] = []
 const settingsOf = async (id: string) =>
   (await sql('SELECT name, retention_hours, new_keys_per_minute, live_key_cap FROM tenants WHERE id = $1', [id]))[0]
 
-test('lists tenants with their limits, and answers whether one needs anybody', async () => {
+test('the tenants page lists tenants with their limits, and names a tenant whose live-key cap is reached', async () => {
   await page.goto('/tenants')
   await expect(page.getByRole('heading', { level: 1, name: 'Tenants' })).toBeVisible()
   await expect(
@@ -46,7 +46,7 @@ test('lists tenants with their limits, and answers whether one needs anybody', a
   await sql(`UPDATE tenants SET live_key_cap = 10000000`)
 })
 
-test('makes a tenant, and keeps the name where it is taken', async () => {
+test('the tenant dialog creates a tenant, and keeps the typed name when it is taken', async () => {
   await page.goto('/tenants')
   await page.getByRole('button', { name: 'New tenant' }).click()
   await dialogOf(page).getByRole('button', { name: 'Create' }).click()
@@ -63,8 +63,8 @@ test('makes a tenant, and keeps the name where it is taken', async () => {
   expect(await auditOf(site.databaseUrl, acme)).toMatchObject([{ actor_id: ada.id, action: 'tenant.create' }])
 })
 
-describe('its settings', () => {
-  test('are checked before they are sent, and saved', async () => {
+describe('a tenant’s settings', () => {
+  test('are validated and saved', async () => {
     await page.goto(`/tenants/${acme}`)
     await page.getByLabel('New keys a minute, at most').fill('many')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -81,7 +81,7 @@ describe('its settings', () => {
     await expect.poll(() => settingsOf(acme)).toMatchObject({ retention_hours: null, new_keys_per_minute: 60_000 })
   })
 
-  test('that two admins change at once lose nothing, and who changes the same one is told', async () => {
+  test('are both saved when two admins change different ones, and a conflict on the same one is shown', async () => {
     const other = await sit(browser, site.url, await hire(site.url, 'admin', 'Grace Hopper'))
     await Promise.all([page.goto(`/tenants/${acme}`), other.page.goto(`/tenants/${acme}`)])
     await page.getByLabel('New keys a minute, at most').fill('111')
@@ -107,7 +107,7 @@ describe('its settings', () => {
     await other.context.close()
   })
 
-  test('switch a tenant off and on, on every node within seconds', async () => {
+  test('disable and enable the tenant, with the reason in the audit log', async () => {
     await page.goto(`/tenants/${acme}`)
     await page.getByRole('button', { name: 'Disable…' }).click()
     await expect(dialogOf(page).getByRole('button', { name: 'Cancel' })).toBeFocused()
@@ -122,7 +122,7 @@ describe('its settings', () => {
   })
 })
 
-test('an API key’s secret is shown once and works; revoked, it is dead', async () => {
+test('an API key’s secret is shown once, and authenticates requests until the key is revoked', async () => {
   await page.goto(`/tenants/${acme}`)
   await page.getByRole('button', { name: 'New API key' }).click()
   await dialogOf(page).getByLabel('Name').fill('checkout')
@@ -151,13 +151,13 @@ test('an API key’s secret is shown once and works; revoked, it is dead', async
   expect(dead.status).toBe(401)
 })
 
-test('one that does not exist is said to be missing', async () => {
+test('the page of a tenant that does not exist is 404', async () => {
   for (const id of ['ten_00000000000000000000000000', 'nonsense'])
     expect((await page.goto(`/tenants/${id}`))?.status()).toBe(404)
   desk.complaints.length = 0
 })
 
-test.each(['viewer', 'operator'] as const)('a %s sees limits and keys, and changes nothing', async (role) => {
+test.each(['viewer', 'operator'] as const)('a %s sees a tenant’s settings but can change nothing', async (role) => {
   const seat = await sit(browser, site.url, await hire(site.url, role, `Sam ${role}`))
   const before = await sql('SELECT * FROM tenants ORDER BY id')
   await seat.page.goto('/tenants')
@@ -178,7 +178,7 @@ test.each(['viewer', 'operator'] as const)('a %s sees limits and keys, and chang
   await seat.context.close()
 })
 
-test('while the database is gone, says so, and keeps what was typed', async () => {
+test('while the database is unreachable, the tenant pages say so and keep the typed input', async () => {
   const seat = await sit(browser, site.url, ada)
   await seat.page.goto(`/tenants/${acme}`)
   await seat.page.getByLabel('Name').fill('acme, renamed')
@@ -193,7 +193,7 @@ test('while the database is gone, says so, and keeps what was typed', async () =
   await seat.context.close()
 })
 
-test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', async (theme, width) => {
+test.each(LOOKS)('the tenant pages pass axe and fit the viewport: %s, %d px', async (theme, width) => {
   await dress(page, theme, width)
   for (const path of ['/tenants', `/tenants/${acme}`]) {
     await page.goto(path)
@@ -206,6 +206,6 @@ test.each(LOOKS)('nothing for axe to find, nothing beyond the edge: %s, %d px', 
   expect(await violations(page)).toEqual([])
 })
 
-test('nothing was complained about', () => {
+test('the tenant pages cause no browser console errors', () => {
   expect(desk.complaints).toEqual([])
 })

@@ -23,8 +23,8 @@ function told<T>(result: T): Exclude<T, { refused: unknown }> {
   return result as Exclude<T, { refused: unknown }>
 }
 
-describe('what everybody sees of access', () => {
-  it('operators by name and role, and neither addresses nor sessions', async () => {
+describe('a viewer', () => {
+  it('sees operators by name and role, without addresses and sessions', async () => {
     const person = await staff.add('operator')
     const { items } = told(await views.seeOperators(VERA, PAGE))
     const seen = items.find(({ id }) => id === person.id)
@@ -37,7 +37,7 @@ describe('what everybody sees of access', () => {
     })
   })
 
-  it('tenants with limits and API keys, and no hash of any', async () => {
+  it('sees tenants with limits and API keys, without key hashes', async () => {
     await insertInto(staff.db, 'tenants', { id: 'ten_acme', name: 'acme', new_keys_per_minute: 50 })
     await insertInto(staff.db, 'api_keys', {
       id: 'key_1',
@@ -57,7 +57,7 @@ describe('what everybody sees of access', () => {
     expect(await views.seeTenant(VERA, { id: 'ten_gone' })).toMatchObject({ refused: 'not_found' })
   })
 
-  it('when somebody signed in last is for admins, and the try is written down', async () => {
+  it('is refused the last sign-in times that an admin sees, and the attempt is audited', async () => {
     const person = await staff.add('viewer')
     await staff.session(person)
     const ids = [person.id, 'opr_nobody']

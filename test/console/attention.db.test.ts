@@ -25,8 +25,8 @@ const misused = (tenant: string, minutesAgo: number, value: number) =>
 const set = (id: string, assignments: string) =>
   bench.db.query(`UPDATE idempotency_records SET ${assignments} WHERE id = $1`, [id])
 
-describe('a quiet node', () => {
-  it('has every concern, in order, with zero', async () => {
+describe('the attention list of a quiet node', () => {
+  it('has every concern, in order, with a count of zero', async () => {
     const all = await readAttention(bench.store)
     expect(all.map(({ concern }) => concern)).toEqual([...CONCERNS])
     for (const one of all) {
@@ -35,7 +35,7 @@ describe('a quiet node', () => {
     }
   })
 
-  it('leads to lists with queries that they take', async () => {
+  it('links to key lists with filters and sorts that those lists accept', async () => {
     for (const { rows } of await readAttention(bench.store)) {
       if (rows?.list !== 'keys') continue
       const { sort, ...filter } = Object.fromEntries(new URLSearchParams(rows.query))
@@ -45,8 +45,8 @@ describe('a quiet node', () => {
   })
 })
 
-describe('what is counted', () => {
-  it('are dead letters and unknown outcomes: as many as their lists have', async () => {
+describe('the attention list', () => {
+  it('counts dead letters and unknown outcomes, with the age of the oldest unknown outcome', async () => {
     const unknown = await Promise.all([recordIn(bench.db, 'unknown'), recordIn(bench.db, 'unknown')])
     await recordIn(bench.db, 'completed')
     await set(unknown[0]!, 'dead_lettered_at = clock_timestamp()')
@@ -61,14 +61,14 @@ describe('what is counted', () => {
     expect(attention.get('oldest_unknown')?.oldestSeconds).toBeGreaterThanOrEqual(600)
   })
 
-  it('are leases that are over, and not those that run', async () => {
+  it('counts leases that have run out, and not running ones', async () => {
     await recordIn(bench.db, 'in_progress')
     const over = await recordIn(bench.db, 'in_progress')
     await set(over, `locked_until = clock_timestamp() - interval '1 s'`)
     expect((await read()).get('expired_leases')?.count).toBe(1)
   })
 
-  it('is a tenant’s misuse against its own last day', async () => {
+  it('counts tenants whose key misuse is far above that of their own last day', async () => {
     for (let hour = 2; hour < 24; hour++) await misused('ten_a', hour * 60, 100)
     await misused('ten_a', 5, 120)
     await misused('ten_b', 5, 30)
@@ -80,7 +80,7 @@ describe('what is counted', () => {
     expect(spikes.tenants![0]!.rows.query).toMatch(/^tenant=ten_b&from=/)
   })
 
-  it('are keys that are replayed again and again, and still are', async () => {
+  it('counts keys with many replays in a short time, and not those whose replays have stopped', async () => {
     const storm = await recordIn(bench.db, 'completed')
     await set(storm, 'replay_count = 50, last_replayed_at = clock_timestamp()')
     const slow = await recordIn(bench.db, 'completed')
@@ -93,7 +93,7 @@ describe('what is counted', () => {
     expect(storms).toMatchObject({ count: 1, keys: [{ id: storm, replayCount: 50 }] })
   })
 
-  it('are discrepancies that nobody has closed, and store errors of the last hour', async () => {
+  it('counts open discrepancies, and store errors of the last hour', async () => {
     await bench.db.query(`INSERT INTO discrepancies (id, kind, subject, detail, closed_at) VALUES
       ('dis_1', 'k', 'a', '{}', NULL), ('dis_2', 'k', 'b', '{}', now())`)
     await bench.db.query(`INSERT INTO metric_minutes VALUES
@@ -105,8 +105,8 @@ describe('what is counted', () => {
   })
 })
 
-describe('a key that moved on', () => {
-  it('is no concern any more', async () => {
+describe('a dead-lettered key that is completed', () => {
+  it('is no longer counted in the attention list', async () => {
     const id = await recordIn(bench.db, 'unknown')
     await set(id, 'dead_lettered_at = clock_timestamp()')
     await move(bench.db, id, 'completed', { dead_lettered_at: 'NULL' })

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { ENDPOINTS, endpointsNamed } from '../../lib/console/endpoints'
 import { routeFiles } from '../http/route-files'
 
-describe('the endpoints that lists walk', () => {
-  it('are all that keys are kept for', async () => {
+describe('the endpoints of the operators’ lists', () => {
+  it('are exactly the routes that take an Idempotency-Key', async () => {
     const keyed = (await routeFiles()).flatMap(({ path, handlers }) =>
       Object.entries(handlers)
         .filter(([, handler]) => (handler as { keyed?: unknown }).keyed === true)
@@ -17,7 +17,7 @@ describe('the endpoints that lists walk', () => {
     ['refunds', ['POST /api/orders/{id}/refunds']],
     ['Orders', ['POST /api/orders', 'POST /api/orders/{id}/refunds']],
     ['invoices', []],
-  ])('named %s', (name, expected) => {
+  ])('are found by the text %s', (name, expected) => {
     expect(endpointsNamed(name)).toEqual(expected)
   })
 })

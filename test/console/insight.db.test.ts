@@ -107,7 +107,7 @@ describe('discrepancies', () => {
     )
   const operator = () => callOf({ id: 'opr_1', name: 'Ada', role: 'operator' }, `req_${randomUUID()}`)
 
-  it('are listed newest first, those that are open or closed or all', async () => {
+  it('are listed newest first, and filtered by open, closed or all', async () => {
     await bench.db.query('TRUNCATE discrepancies')
     const made: string[] = []
     for (let i = 0; i < 8; i++) made.unshift(await open(i))
@@ -119,7 +119,7 @@ describe('discrepancies', () => {
     expect(await ids({ state: 'open', recordId: `idem_of_${made[0]}` })).toEqual([made[0]])
   })
 
-  it('are closed with who and why, which the audit log has too', async () => {
+  it('are closed with operator and reason, both also in the audit log', async () => {
     const id = await open()
     const call = operator()
     const closed = await closeDiscrepancy(bench.store, call, { id, reason: 'refunded by hand' })
@@ -140,7 +140,7 @@ describe('discrepancies', () => {
     ])
   })
 
-  it('are closed once, and only that is written down', async () => {
+  it('are closed by the first of two operators only, and audited once', async () => {
     const id = await open()
     const held = barrier()
     const late = before(bench.store, (statement) => statement.text.includes('UPDATE discrepancies'), held.pass)
@@ -154,7 +154,7 @@ describe('discrepancies', () => {
     expect((await listAudit(bench.store, { target: id, limit: 10, after: null })).items).toHaveLength(1)
   })
 
-  it('that there are none of can’t be closed, and nothing is written down', async () => {
+  it('that do not exist can’t be closed, and nothing is audited', async () => {
     expect(await closeDiscrepancy(bench.store, operator(), { id: 'dis_none', reason: 'why' })).toEqual({
       refused: 'not_found',
     })
@@ -210,7 +210,7 @@ describe('the audit log', () => {
     expect(await mine(filter)).toEqual(every.filter(fits))
   })
 
-  it('shows the hashes that the chain is made of', async () => {
+  it('shows the chain’s last hash with its last entry', async () => {
     const { lastHash, entries } = await verifyAudit(bench.store)
     const [last] = (await listAudit(bench.store, { limit: 1, after: null })).items
     expect(last).toMatchObject({ seq: entries, hash: lastHash })

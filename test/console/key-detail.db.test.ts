@@ -48,8 +48,8 @@ async function show(id: string): Promise<KeyDetail> {
   return detail
 }
 
-describe('a key', () => {
-  it('is shown with its order, its ledger, its timeline and what a retry would get', async () => {
+describe('the detail of a key', () => {
+  it('shows its order, ledger, timeline and the predicted answer of the next retry', async () => {
     const { id, key, order } = await placed()
     const detail = await show(id)
     expect(KeyDetail.parse(detail)).toEqual(detail)
@@ -63,7 +63,7 @@ describe('a key', () => {
     expect(JSON.parse(detail.nextReplay.body!)).toEqual(order)
   })
 
-  it('of a refund is shown with the order that it gives back, and only its own entry is marked', async () => {
+  it('of a refund shows the refunded order, and marks only the refund’s own ledger entry', async () => {
     const { order } = await placed()
     const key = newKey()
     await bench.refund(scriptedGateway(), order.id, { amountCents: 300, reason: 'it broke' }, { key })
@@ -77,7 +77,7 @@ describe('a key', () => {
     ])
   })
 
-  it('of a refund that a node of the first release made has the provider’s reference of its ledger row', async () => {
+  it('of a refund by the first release takes the provider’s reference from the ledger row', async () => {
     const { order } = await placed()
     const key = newKey()
     const gateway = scriptedGateway()
@@ -88,7 +88,7 @@ describe('a key', () => {
     expect((await show(id)).refund).toMatchObject({ status: 'succeeded', providerRef: 're_first' })
   })
 
-  it('names no record that is gone', async () => {
+  it('has no record id for a ledger entry whose record is deleted', async () => {
     const { id: ofOrder, key: orderKey, order } = await placed()
     const key = newKey()
     await bench.refund(scriptedGateway(), order.id, { amountCents: 300 }, { key })
@@ -100,7 +100,7 @@ describe('a key', () => {
     expect((await show(id)).ledger.map(({ recordId }) => recordId)).toEqual([null, id])
   })
 
-  it('of a refund that was refused still names its order', async () => {
+  it('of a refused refund still shows its order', async () => {
     const { order } = await placed()
     const key = newKey()
     await bench.refund(scriptedGateway(), order.id, { amountCents: 99_999 }, { key })
@@ -110,7 +110,7 @@ describe('a key', () => {
     expect(detail.ledger.map(({ own }) => own)).toEqual([false])
   })
 
-  it('is shown with evidence, discrepancies and the latest misuse', async () => {
+  it('shows evidence, discrepancies and the 20 latest misuses', async () => {
     const { id, key, body } = await placed()
     await bench.db.query(
       `INSERT INTO evidence (id, record_id, source, source_id, attempt, verdict, detail)
@@ -141,14 +141,14 @@ describe('a key', () => {
     expect(KeyDetail.parse(detail)).toEqual(detail)
   })
 
-  it('that there is none of is not found', async () => {
+  it('of an id that does not exist is not found', async () => {
     expect(await findKeyDetail(bench.store, 'idem_00000000000000000000000000')).toBeNull()
     expect(await console.showKey(as('viewer'), { id: 'nothing' })).toEqual({ refused: 'not_found' })
   })
 })
 
-describe('what a client wrote', () => {
-  it('is covered: how it paid, and its own words', async () => {
+describe('the client’s input (payment method and free text)', () => {
+  it('is masked in the detail of a key', async () => {
     const { id, body } = await placed()
     const detail = await show(id)
     expect(detail.request).toEqual({ params: {}, body: { ...body, paymentMethod: MASK, note: MASK } })
@@ -157,7 +157,7 @@ describe('what a client wrote', () => {
     expect(JSON.stringify(rest)).not.toMatch(/pm_secret|ring twice/)
   })
 
-  it('is covered wherever it stands', () => {
+  it('is masked at every depth of the request', () => {
     const body = { a: [{ note: 'x', sku: 'S' }], b: { reason: 'y', paymentMethod: { card: '4242' } }, note: null }
     expect(maskedInput({ params: { id: 'ord_1' }, body })).toEqual({
       params: { id: 'ord_1' },
@@ -165,7 +165,7 @@ describe('what a client wrote', () => {
     })
   })
 
-  it('is uncovered for a reason, and the log says by whom and why, not what it says', async () => {
+  it('is unmasked for an operator with a reason, and the audit log has both but not the input', async () => {
     const { id, body } = await placed()
     const call = as('operator')
     expect(await console.unmaskKey(call, { id, reason: 'a dispute' })).toEqual({ request: { params: {}, body } })
@@ -182,7 +182,7 @@ describe('what a client wrote', () => {
     expect(JSON.stringify(logged)).not.toMatch(/pm_secret|ring twice/)
   })
 
-  it('is not uncovered for a viewer, which is remembered', async () => {
+  it('is not unmasked for a viewer, and the refusal is audited', async () => {
     const { id } = await placed()
     expect(await console.unmaskKey(as('viewer'), { id, reason: 'curious' })).toMatchObject({ refused: 'forbidden' })
     expect(await bench.rows('SELECT action, outcome FROM audit_entries WHERE target = $1', [id])).toEqual([
@@ -190,7 +190,7 @@ describe('what a client wrote', () => {
     ])
   })
 
-  it('is not there any more once it is erased, and nobody is said to have read it', async () => {
+  it('can’t be unmasked once it is erased, and then nothing is audited', async () => {
     const { id } = await placed()
     await bench.db.query(
       `UPDATE idempotency_records SET state = 'expired', version = version + 1, expired_at = now(), request = NULL,
@@ -204,8 +204,8 @@ describe('what a client wrote', () => {
   })
 })
 
-describe('what a retry would get', () => {
-  it('is nothing yet while it would run, or settle first', async () => {
+describe('the predicted answer of the next retry', () => {
+  it('is empty while the retry would run the operation or settle it first', async () => {
     const nothing = { status: null, headers: null, body: null, code: null, retry: null }
     const refusedKey = newKey()
     const gateway = scriptedGateway()
@@ -224,7 +224,7 @@ describe('what a retry would get', () => {
     expect((await show(id)).nextReplay).toEqual({ kind: 'settles', ...nothing })
   })
 
-  it('is a 401 while its tenant is disabled', async () => {
+  it('is a 401 while the key’s tenant is disabled', async () => {
     const { id } = await placed()
     await bench.db.query('UPDATE tenants SET disabled_at = now()')
     expect((await show(id)).nextReplay).toMatchObject({ status: 401, code: 'unauthenticated' })

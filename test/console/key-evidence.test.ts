@@ -18,8 +18,8 @@ const fetched = (object: Seen['object'], changes: Partial<Seen> = {}): Seen => (
 })
 const PAID = { ...aKey('completed').order!, status: 'paid' as const }
 
-describe('what the provider has', () => {
-  it('is the latest that it said itself, a charge before anything else', () => {
+describe('the provider’s evidence about a key', () => {
+  it('is the provider’s latest statement, a charge before anything else', () => {
     const said = [
       evidence(10, { verdict: 'declined', ref: 'ch_no' }),
       evidence(20),
@@ -31,28 +31,28 @@ describe('what the provider has', () => {
     })
   })
 
-  it('is what it answered the owner, where nobody asked again', () => {
+  it('is the answer to the owner when there was no later lookup', () => {
     expect(seenOf(aKey('completed', { ledger: [booked()] }))).toMatchObject({ source: 'owner', object: null })
   })
 
-  it('is an operator’s word where that is all there is', () => {
+  it('is an operator’s statement when there is no lookup', () => {
     const word = evidence(10, { source: 'operator' })
     expect(seenOf(aKey('completed', { ledger: [booked()], evidence: [word] }))).toMatchObject({ source: 'operator' })
   })
 
-  it('is not known before anybody fetched it', () => {
+  it('is empty before anything was fetched', () => {
     expect(seenOf(aKey('unknown'))).toBeNull()
     expect(seenOf(aKey('unknown', { ledger: [booked({ own: false })] }))).toBeNull()
   })
 })
 
-describe('the comparison', () => {
-  it('counts nothing that was not fetched', () => {
+describe('the comparison of a key with the provider', () => {
+  it('marks no difference when nothing was fetched', () => {
     expect(differing(aKey('unknown'))).toEqual([])
     expect(compared(aKey('unknown'))).toHaveLength(9)
   })
 
-  it('marks what an unbooked object of another amount differs in', () => {
+  it('marks reference, status and amount of an unbooked charge with another amount', () => {
     const seen = fetched({ amountCents: 19_095, currency: 'USD', createdAt: at(1) })
     expect(differing(aKey('unknown'), seen)).toEqual(['Reference', 'Status', 'Amount'])
     const fields = compared(aKey('unknown'), seen)
@@ -60,12 +60,12 @@ describe('the comparison', () => {
     expect(fields.find(({ name }) => name === 'Amount')!.remark).toEqual({ moreCents: 645, currency: 'USD' })
   })
 
-  it('marks nothing where all agree', () => {
+  it('marks nothing when all sides agree', () => {
     const detail = aKey('completed', { order: PAID, ledger: [booked()] })
     expect(differing(detail, fetched({ amountCents: 18_450, currency: 'USD', createdAt: at(1) }))).toEqual([])
   })
 
-  it('marks another currency, and does not subtract it', () => {
+  it('marks another currency without computing a difference', () => {
     const detail = aKey('completed', { order: PAID, ledger: [booked()] })
     const [amount] = compared(detail, fetched({ amountCents: 18_450, currency: 'EUR' })).filter(
       ({ differs }) => differs,
@@ -73,14 +73,14 @@ describe('the comparison', () => {
     expect(amount).toMatchObject({ name: 'Amount', remark: null })
   })
 
-  it('marks what we booked and the provider does not have', () => {
+  it('marks a booking that the provider does not have', () => {
     const detail = aKey('completed', { order: PAID, ledger: [booked()] })
     const seen = fetched(null, { verdict: 'not_found', ref: null })
     expect(differing(detail, seen)).toEqual(['Reference', 'Status'])
     expect(compared(detail, seen)[0]!.remark).toBe('only here')
   })
 
-  it('takes a provider that could not be asked for no answer', () => {
+  it('marks nothing when the provider is unreachable or undecided', () => {
     const detail = aKey('completed', { order: PAID, ledger: [booked()] })
     for (const verdict of ['unreachable', 'pending'] as const)
       expect(differing(detail, fetched(null, { verdict, ref: null }))).toEqual([])
@@ -91,7 +91,7 @@ describe('the comparison', () => {
     expect(cells).toContainEqual({ kind: 'nothing', why: 'erased' })
   })
 
-  it('masks how the customer paid, and a note where there is one', () => {
+  it('masks the payment method, and the note if there is one', () => {
     const detail = aKey('unknown')
     const body = { ...(detail.request!.body as object), note: '••••••' }
     const fields = compared({ ...detail, request: { params: {}, body } })
@@ -101,7 +101,7 @@ describe('the comparison', () => {
     ])
   })
 
-  it('of a refund compares the refund', () => {
+  it('of a refund compares the amount of the refund, not the items of the order', () => {
     const seen = fetched({ amountCents: 600, currency: 'USD', createdAt: at(2) }, { ref: 're_1' })
     const detail = aRefund('unknown')
     expect(differing(detail, seen)).toEqual(['Reference', 'Status', 'Amount'])

@@ -17,8 +17,8 @@ afterAll(() => bench.close())
 
 const newestRecord = async (id: string) => (await findOperatorRecord(bench.store, id))!
 
-describe('neighbours', () => {
-  it('are the next ones by age, of those that the list shows', async () => {
+describe('the neighbours of a key in the operators’ list', () => {
+  it('are the next older and the next newer key that match the list’s filter', async () => {
     const place = async () => {
       const key = newKey()
       await bench.place(desk.gateway, orderOf(), { key })
@@ -38,14 +38,14 @@ describe('neighbours', () => {
   })
 })
 
-describe('the queue', () => {
+describe('the queue of unknown keys', () => {
   const read = (order: 'next' | 'oldest' = 'next') => readUnknownQueue(bench.store, { order, maxLookUps: 3 })
   const ask = async (id: string) => {
     desk.gateway.nextLookUp(() => UNREACHABLE)
     expect(isRefused(await desk.reconcileKey(OLGA, { id }))).toBe(false)
   }
 
-  it('has what is at stake, what the provider said last, and when it is asked again', async () => {
+  it('has the amount, the number of lookups and the verdict of the last one', async () => {
     const key = await desk.unknown()
     await ask(key.id)
     const { waiting, counts } = await read()
@@ -61,12 +61,12 @@ describe('the queue', () => {
     expect(counts.waiting).toBe(waiting.length)
   })
 
-  it('has the amount of a refund, and not of its order', async () => {
+  it('has the amount of a refund, not that of its order', async () => {
     const key = await desk.unknownRefund(400, 1000)
     expect((await read()).waiting.find(({ id }) => id === key.id)).toMatchObject({ amountCents: 400 })
   })
 
-  it('has those apart that only a person moves on', async () => {
+  it('lists dead letters, which have no next lookup, apart from waiting keys', async () => {
     const key = await desk.unknown()
     for (let i = 0; i < 3; i++) await ask(key.id)
     const { deadLetters, waiting, counts } = await read()
@@ -75,7 +75,7 @@ describe('the queue', () => {
     expect(counts.deadLetters).toBe(1)
   })
 
-  it('is sorted by the next look-up, or by age', async () => {
+  it('is sorted by the time of the next lookup, or by age', async () => {
     const { waiting: next } = await read()
     expect(next.map(({ nextAt }) => nextAt)).toEqual(next.map(({ nextAt }) => nextAt).toSorted())
     const { waiting: oldest, oldestSince } = await read('oldest')
@@ -83,7 +83,7 @@ describe('the queue', () => {
     expect(oldestSince).toBe(oldest[0]!.since)
   })
 
-  it('counts the accepted ones that the worker has given up on', async () => {
+  it('counts accepted keys that the worker has given up on', async () => {
     const before = (await read()).counts.givenUp
     const key = await desk.unknown()
     await bench.rows(
@@ -97,8 +97,8 @@ describe('the queue', () => {
   })
 })
 
-describe('what a look-up fetched', () => {
-  it('is kept with the evidence, and told to whoever asked', async () => {
+describe('the provider’s object that a lookup fetched', () => {
+  it('is stored with the evidence, and returned to the operator', async () => {
     const key = await desk.unknown()
     const createdAt = new Date('2026-11-16T13:58:03.046Z')
     const fetched = { amountCents: 2500, currency: 'USD', createdAt: createdAt.toISOString() }
@@ -111,7 +111,7 @@ describe('what a look-up fetched', () => {
     })
   })
 
-  it('of a key whose outcome is known is told, and not kept', async () => {
+  it('is returned but not stored when the outcome of the key is known', async () => {
     const key = newKey()
     desk.gateway.nextCall(() => charged('ch_there'))
     await bench.place(desk.gateway, orderOf(), { key })

@@ -9,7 +9,7 @@ const told = (moments: readonly Moment[]) => moments.map(({ what }) => what)
 const states = (moments: readonly Moment[]) => moments.map(({ state }) => state)
 
 describe('a key’s story', () => {
-  it('is everything that happened, in the order of time, whoever wrote it down', () => {
+  it('has every event of the timeline, misuse, audit log and replays in the order of time', () => {
     const detail = aKey('completed', {
       timeline: [RESERVED, TIMED_OUT, event(200, 'settled', { by: 'reconciler', verdict: 'succeeded', status: 201 })],
       misuse: [{ ...MISUSE, at: at(100) }],
@@ -20,7 +20,7 @@ describe('a key’s story', () => {
     expect(story.at(-1)).toMatchObject({ count: 41 })
   })
 
-  it('tells look-ups in a row that said the same as one, with their numbers and times', () => {
+  it('joins consecutive lookups with the same verdict into one entry, with their numbers and times', () => {
     const timeline = [RESERVED, TIMED_OUT, ...[40, 100, 220].map((s) => lookedUp(s, 'unreachable'))]
     const [, , group, ...rest] = storyOf(aKey('unknown', { timeline: [...timeline, lookedUp(400, 'pending')] }))
     expect(group).toMatchObject({
@@ -34,7 +34,7 @@ describe('a key’s story', () => {
     expect(rest).toMatchObject([{ verdict: 'pending', numbers: [4] }])
   })
 
-  it('does not count a look-up that came too early, and begins again with each attempt', () => {
+  it('does not number a lookup that came too early, and restarts the numbers with each attempt', () => {
     const timeline = [
       RESERVED,
       TIMED_OUT,
@@ -49,13 +49,13 @@ describe('a key’s story', () => {
     expect(lookUps.map(({ numbers }) => numbers)).toEqual([[], [1], [1]])
   })
 
-  it('tells what parts two look-ups between them', () => {
+  it('keeps two equal lookups apart when another event happened between them', () => {
     const timeline = [RESERVED, TIMED_OUT, lookedUp(40, 'unreachable'), lookedUp(100, 'unreachable')]
     const story = storyOf(aKey('unknown', { timeline, misuse: [{ ...MISUSE, at: at(60) }] }))
     expect(told(story)).toEqual(['reserved', 'outcome_unknown', 'looked_up', 'misuse', 'looked_up'])
   })
 
-  it('tells misuse in a row that differs in the same way as one', () => {
+  it('joins consecutive misuse with the same changed paths into one entry', () => {
     const misuse = [50, 51, 52].map((s) => ({ ...MISUSE, at: at(s) }))
     const other = { ...MISUSE, at: at(53), changedPaths: ['$.currency'] }
     const story = storyOf(aKey('completed', { misuse: [...misuse, other] }))
@@ -65,7 +65,7 @@ describe('a key’s story', () => {
     ])
   })
 
-  it('names whoever moved it, with the reason that is in the audit log, and tells that once', () => {
+  it('names the operator who moved the key in one entry, with the reason from the audit log', () => {
     const resolved = event(500, 'settled', {
       by: 'operator:opr_mara',
       source: 'operator',
@@ -83,25 +83,25 @@ describe('a key’s story', () => {
     expect(story[2]).toMatchObject({ person: 'Mara Lindqvist', reason: 'seen in the dashboard', ref: 'ch_word' })
   })
 
-  it('names whoever asked for the bulk run that moved it', () => {
+  it('names the operator who requested the bulk run that moved the key', () => {
     const timeline = [RESERVED, TIMED_OUT, event(90, 'settled', { by: 'run_1', verdict: 'succeeded', status: 201 })]
     const story = storyOf(aKey('completed', { timeline }), [act(90, { action: 'key.reconcile', requestId: 'run_1' })])
     expect(story).toHaveLength(3)
     expect(story[2]).toMatchObject({ person: 'Mara Lindqvist', source: 'look_up' })
   })
 
-  it('tells of what somebody tried and may not', () => {
+  it('shows an operator’s action that was forbidden', () => {
     const tried = act(70, { action: 'key.expire', outcome: 'forbidden', reason: null })
     expect(storyOf(aKey('unknown'), [tried]).at(-1)).toMatchObject({ what: 'act', forbidden: true })
   })
 
-  it('falls back to the id of somebody whom the log does not name', () => {
+  it('shows the id of an operator whose name is not in the audit log', () => {
     const timeline = [RESERVED, TIMED_OUT, lookedUp(40, 'unreachable', 'operator:opr_gone')]
     expect(storyOf(aKey('unknown', { timeline })).at(-1)).toMatchObject({ person: 'opr_gone' })
   })
 
-  describe('what the key was from then on', () => {
-    it('follows its moves, and ends in what the record is', () => {
+  describe('the state after each event', () => {
+    it('follows the moves of the key and ends in the state of the record', () => {
       const timeline = [
         event(0, 'accepted'),
         event(1, 'claimed', { attempt: 1 }),
@@ -124,7 +124,7 @@ describe('a key’s story', () => {
       ])
     })
 
-    it('is unknown after a lease that ran out where the provider may have been called, else retryable', () => {
+    it('is unknown after an expired lease if the provider may have been called, else failed_retryable', () => {
       const over = event(60, 'lease_over', { by: 'sweeper' })
       const stateAfter = (...later: object[]) =>
         states(storyOf(aKey('completed', { timeline: [RESERVED, over, ...(later as (typeof over)[])] })))[1]
@@ -135,8 +135,8 @@ describe('a key’s story', () => {
   })
 })
 
-describe('the gap between two moments', () => {
-  it('grows with the root of the time, and is cut where it would fill the screen', () => {
+describe('the gap between two events', () => {
+  it('grows with the square root of the time, and is shortened beyond a maximum', () => {
     expect(gapOf(0)).toEqual({ px: 12, shortened: false })
     expect(gapOf(100)).toEqual({ px: 35, shortened: false })
     expect(gapOf(960)).toEqual({ px: 83, shortened: false })
@@ -145,15 +145,15 @@ describe('the gap between two moments', () => {
   })
 })
 
-describe('the scale', () => {
+describe('the time scale of a key', () => {
   const position = (moments: number[], end: number, seconds: number) => scaleOf(moments, end).at(seconds)
 
-  it('is one stretch where everything can be seen on one', () => {
+  it('has one stretch when one is enough to show every event', () => {
     expect(scaleOf([10, 20, 30], 40).stretches).toEqual([{ from: 0, to: 40, left: 0, right: 1 }])
     expect(position([10, 20, 30], 40, 10)).toBeCloseTo(0.25)
   })
 
-  it('is cut once where a hurried beginning is followed by a long wait', () => {
+  it('is cut once when a fast start is followed by a long wait', () => {
     const { stretches, at: place } = scaleOf([10, 40, 60, 1000, 1900], 2045)
     expect(stretches).toHaveLength(2)
     const [first, second] = stretches as [(typeof stretches)[0], (typeof stretches)[0]]
@@ -163,27 +163,27 @@ describe('the scale', () => {
     expect(place(2045)).toBe(1)
   })
 
-  it('shows an answer of milliseconds beside a replay hours later', () => {
+  it('shows both an answer after milliseconds and a replay hours later', () => {
     const place = scaleOf([0.041, 10_800], 11_000).at
     expect(place(0.041)).toBeGreaterThan(0.1)
     expect(place(10_800)).toBeGreaterThan(0.9)
   })
 
-  it('never draws what comes later larger than what comes first', () => {
+  it('never draws a later stretch at a larger scale than an earlier one', () => {
     for (const moments of [[0.084, 1.349, 1.484], [100, 101, 102], [5], []]) {
       const rates = scaleOf(moments, 110).stretches.map(({ from, to, left, right }) => (right - left) / (to - from))
       expect(rates.toSorted((a, b) => b - a)).toEqual(rates)
     }
   })
 
-  it('keeps the order of time, from one end of the line to the other', () => {
+  it('keeps the order of time from one end of the axis to the other', () => {
     const { at: place } = scaleOf([1, 2, 3, 500, 7000], 9000)
     const line = [0, 1, 2, 3, 10, 500, 7000, 9000].map(place)
     expect(line.toSorted((a, b) => a - b)).toEqual(line)
     expect([line[0], line.at(-1)]).toEqual([0, 1])
   })
 
-  it('survives a key of which nothing is known but that it is there', () => {
+  it('does not fail for a key without events', () => {
     expect(scaleOf([], 0).at(0)).toBe(0)
   })
 
@@ -194,18 +194,18 @@ describe('the scale', () => {
   })
 })
 
-describe('labels', () => {
+describe('timeline labels', () => {
   const place = (...args: Parameters<typeof placeLabels>) =>
     placeLabels(...args).map(({ text, place }) => `${text} ${place}`)
 
-  it('stand right of their mark, left of it where there is no room, and above it otherwise', () => {
+  it('stand right of their mark, left of it if there is no room, else above it', () => {
     expect(place([{ at: 0.5, text: 'look-up' }], [[0.5, 0.5]], 600)).toEqual(['look-up right'])
     expect(place([{ at: 0.99, text: 'look-up' }], [[0.99, 0.99]], 600)).toEqual(['look-up left'])
     const crowd = [0.45, 0.5, 0.55].map((x) => [x, x] as const)
     expect(place([{ at: 0.5, text: 'look-up' }], crowd, 600)).toEqual(['look-up above'])
   })
 
-  it('give way to the more important ones', () => {
+  it('are dropped when a more important label takes the place', () => {
     const crowd = [0.48, 0.5, 0.52].map((x) => [x, x] as const)
     const wishes = [
       { at: 0.5, text: '422 misuse' },
@@ -214,7 +214,7 @@ describe('labels', () => {
     expect(place(wishes, crowd, 300)).toEqual(['422 misuse above'])
   })
 
-  it('never stand on the cut', () => {
+  it('never overlap the cut in the scale', () => {
     expect(place([{ at: 0.48, text: 'a rather long one' }], [[0.48, 0.48]], 300, [0.5, 0.53])).toEqual([
       'a rather long one left',
     ])
@@ -222,7 +222,7 @@ describe('labels', () => {
   })
 })
 
-describe('the lanes', () => {
+describe('timeline lanes', () => {
   const draw = (detail: ReturnType<typeof aKey>, now: number, acts: ReturnType<typeof act>[] = []): Lanes =>
     lanesOf(storyOf(detail, acts), { record: detail.record, now: at(now), settleMs: 120_000 })!
 
@@ -236,7 +236,7 @@ describe('the lanes', () => {
     expect(lanes.live).toBe(true)
   })
 
-  it('end with the last thing that happened to a key that rests', () => {
+  it('end with the last event of a completed key', () => {
     const timeline = [RESERVED, event(1, 'settled', { status: 201 })]
     const lanes = draw(aKey('completed', { timeline }), 80_000)
     expect(lanes.live).toBe(false)
@@ -244,7 +244,7 @@ describe('the lanes', () => {
     expect(lanes.states.at(-1)!.seconds).toBeLessThan(1)
   })
 
-  it('draw what the client sent and got', () => {
+  it('draw each request, answer, misuse and group of replays of the client', () => {
     const timeline = [
       RESERVED,
       event(1, 'released', { code: 'connection_refused' }),
@@ -266,14 +266,14 @@ describe('the lanes', () => {
     ])
   })
 
-  it('draw no client where a worker ran it', () => {
+  it('draw only the client’s request when a worker processed it', () => {
     const timeline = [event(0, 'accepted'), event(1, 'claimed', { attempt: 1 }), event(11, 'outcome_unknown')]
     expect(draw(aKey('unknown', { timeline, record: { async: true } }), 60).client.map(({ what }) => what)).toEqual([
       'request',
     ])
   })
 
-  it('hatch the wait for an answer that never came, and the lease that outlived it', () => {
+  it('mark a call without an answer, and the lease that outlived the call', () => {
     const lanes = draw(aKey('unknown', { timeline: [RESERVED, TIMED_OUT] }), 600)
     expect(lanes.calls).toMatchObject([{ answered: false, seconds: 10 }])
     expect(lanes.owners[0]!.leaseTo).toBeCloseTo(lanes.scale.at(60))
@@ -282,7 +282,7 @@ describe('the lanes', () => {
     expect(answered.owners[0]!.leaseTo).toBeNull()
   })
 
-  it('draw each look-up, also the one that ended it, and who did what', () => {
+  it('draw each lookup, including the one that settled the key, and each operator action', () => {
     const timeline = [
       RESERVED,
       TIMED_OUT,
@@ -299,7 +299,7 @@ describe('the lanes', () => {
     expect(lanes.people).toMatchObject([{ person: 'Mara Lindqvist' }])
   })
 
-  it('draw nothing where nothing was written down', () => {
+  it('are absent when the key has no events', () => {
     const detail = aKey('completed', { timeline: [] })
     expect(lanesOf(storyOf(detail), { record: detail.record, now: at(1), settleMs: 0 })).toBeNull()
   })

@@ -8,13 +8,13 @@ const PAST = at(0)
 const SOON = new Date(Date.now() + 30_000).toISOString()
 const answered = (status: number) => ({ response: { status } })
 
-describe('the verdict', () => {
+describe('the verdict shown on a key', () => {
   const order = aKey('completed').order!
 
   it.each([
     ['pending', aKey('pending'), 'Accepted, and waiting for a worker. Nothing has been sent to the provider.'],
     [
-      'pending past its time',
+      'pending past its expiry',
       aKey('pending', { record: { expiresAt: PAST } }),
       'Accepted, and nobody ran it in time. The sweeper stores a 408 for it.',
     ],
@@ -29,12 +29,12 @@ describe('the verdict', () => {
       'Being worked on. It may give back USD 5.00 at any moment.',
     ],
     [
-      'a lease that ran out',
+      'in progress, with a lease that ran out',
       aKey('in_progress', { record: { lockedUntil: PAST } }),
       'Its lease ran out. May have charged USD 184.50: the sweeper or the next request moves it on.',
     ],
     [
-      'a lease that ran out before anything was sent',
+      'in progress, with a lease that ran out before the provider was called',
       aKey('in_progress', {
         record: { lockedUntil: PAST },
         nextReplay: { kind: 'runs', status: null, headers: null, body: null, code: null, retry: null },
@@ -54,12 +54,12 @@ describe('the verdict', () => {
     ],
     ['refunded', aRefund('completed', { record: answered(201) }), 'Gave back USD 5.00 once, and answered 201.'],
     [
-      'charged, and somebody doubts it',
+      'charged, with an open discrepancy',
       aKey('completed', { record: answered(201), discrepancies: [discrepancy('duplicate_charge')] }),
       'Charged USD 184.50, and answered 201. The provider says otherwise: see Evidence.',
     ],
     [
-      'charged, and nobody doubts it any more',
+      'charged, with a closed discrepancy',
       aKey('completed', { record: answered(201), discrepancies: [discrepancy('duplicate_charge', at(90))] }),
       'Charged USD 184.50 once, and answered 201.',
     ],
@@ -69,7 +69,7 @@ describe('the verdict', () => {
       'Declined by the provider, and answered 402. Nothing was charged.',
     ],
     [
-      'a decline of a refund',
+      'declined, of a refund',
       aRefund('completed', { record: answered(402) }),
       'Declined by the provider, and answered 402. Nothing was given back.',
     ],
@@ -89,7 +89,7 @@ describe('the verdict', () => {
       'Refused: the order can’t be refunded so, and answered 409. Nothing was given back.',
     ],
     [
-      'completed past its time',
+      'completed past its expiry',
       aKey('completed', { record: { ...answered(201), expiresAt: PAST } }),
       'Charged USD 184.50 once, and answered 201. Its time is over: the next request gets 410.',
     ],
@@ -105,49 +105,49 @@ describe('the verdict', () => {
       'Proven: nothing was charged. A worker runs it again.',
     ],
     [
-      'retryable, and given up',
+      'retryable, as a dead letter',
       aKey('failed_retryable', { record: { async: true, deadLetteredAt: at(90) } }),
       'Proven: nothing was charged. The worker has given up: only a person moves it on.',
     ],
     [
-      'retryable past its time',
+      'retryable past its expiry',
       aKey('failed_retryable', { record: { expiresAt: PAST } }),
       'Proven: nothing was charged. Its time is over: the next request gets 410.',
     ],
     [
-      'retryable, and charged after all',
+      'retryable, with evidence of a charge',
       aKey('failed_retryable', { evidence: [evidence(90)] }),
       'Taken for not executed, yet the provider has a charge. The next request settles it.',
     ],
     [
-      'unknown, not asked',
+      'unknown, with the provider not asked yet',
       aKey('unknown', { timeline: [RESERVED, TIMED_OUT] }),
       'May have charged USD 184.50. The provider has not been asked yet.',
     ],
     [
-      'unknown, unreachable',
+      'unknown, with the provider unreachable',
       aKey('unknown', { timeline: [RESERVED, TIMED_OUT, lookedUp(40, 'unreachable')] }),
       'May have charged USD 184.50. The provider could not be asked so far.',
     ],
     [
-      'unknown, not decided',
+      'unknown, with the provider undecided',
       aRefund('unknown', { timeline: [RESERVED, TIMED_OUT, lookedUp(40, 'pending')] }),
       'May have given back USD 5.00. The provider has it and has not decided.',
     ],
     [
-      'unknown, too early',
+      'unknown, with nothing found before the settle window is over',
       aKey('unknown', { timeline: [RESERVED, TIMED_OUT, lookedUp(40, 'too_early')] }),
       'May have charged USD 184.50. The provider has nothing yet, which is no proof: the call may still arrive.',
     ],
     [
-      'unknown, asked about an attempt before',
+      'unknown, with the provider asked about an earlier attempt only',
       aKey('unknown', {
         timeline: [RESERVED, TIMED_OUT, lookedUp(40, 'unreachable'), event(50, 'claimed', { attempt: 2 })],
       }),
       'May have charged USD 184.50. The provider has not been asked yet.',
     ],
     [
-      'unknown, one of several attempts declined',
+      'unknown, with one of several attempts declined',
       aKey('unknown', { record: { attempt: 2 }, evidence: [evidence(40, { verdict: 'declined' })] }),
       'May have charged USD 184.50. One attempt was declined, which is no proof for the others.',
     ],
@@ -181,16 +181,16 @@ describe('the verdict', () => {
       aKey('expired', { request: null }),
       'Proven: nothing was charged. It has expired since.',
     ],
-  ])('of one that is %s', (_, detail, sentence) => {
+  ])('is right for a key that is %s', (_, detail, sentence) => {
     expect(verdictOf(detail)).toBe(sentence)
   })
 
-  it('is there for every state', () => {
+  it('is a sentence for every state', () => {
     for (const state of STATES) expect(verdictOf(aKey(state))).toMatch(/\.$/)
   })
 })
 
-describe('what is offered', () => {
+describe('the actions offered on a key', () => {
   const offered = (detail: ReturnType<typeof aKey>, role: 'viewer' | 'operator' | 'admin' = 'operator') => {
     const { ask, resolve, expire } = offersOf(detail, role)
     return Object.entries({ ask, resolve, expire })
@@ -205,12 +205,12 @@ describe('what is offered', () => {
     ['failed_retryable', ['ask', 'expire']],
     ['unknown', ['ask', 'resolve']],
     ['expired', []],
-  ] as const)('of a key that is %s', (state, actions) => {
+  ] as const)('are right for the state %s', (state, actions) => {
     expect(offered(aKey(state))).toEqual(actions)
     expect(offered(aKey(state), 'admin')).toEqual(actions)
   })
 
-  it('says why wherever it is not', () => {
+  it('come with a sentence, and with the reason where one is off', () => {
     for (const state of STATES)
       for (const offer of [offersOf(aKey(state), 'operator')].flatMap(({ ask, resolve, expire }) => [
         ask,
@@ -223,7 +223,7 @@ describe('what is offered', () => {
     )
   })
 
-  it('is nothing for a viewer', () => {
+  it('are none for a viewer', () => {
     for (const state of STATES) expect(offered(aKey(state), 'viewer')).toEqual([])
     expect(offersOf(aKey('unknown'), 'viewer').resolve.sentence).toBe(
       'Off: this takes the role operator; yours is viewer.',
@@ -231,12 +231,12 @@ describe('what is offered', () => {
     expect(offersOf(aKey('unknown'), 'viewer').unmask.offered).toBe(false)
   })
 
-  it('never is to ask about what was refused, nor to expire what was charged after all', () => {
+  it('exclude asking about a refused request, and expiring a key with evidence of a charge', () => {
     expect(offered(aRefund('completed', { record: { resource: null } }))).toEqual(['expire'])
     expect(offered(aKey('failed_retryable', { evidence: [evidence(9)] }))).toEqual(['ask'])
   })
 
-  it('is no unmasking where the request is erased', () => {
+  it('exclude unmasking when the request is erased', () => {
     expect(offersOf(aKey('expired', { request: null }), 'admin').unmask.offered).toBe(false)
   })
 })

@@ -13,7 +13,7 @@ const _PAST = at(0)
 const _SOON = new Date(Date.now() + 30_000).toISOString()
 const _answered = (status: number) => ({ response: { status } })
 
-describe('the curl line', () => {
+describe('the curl command of a key', () => {
   const request = { params: {}, body: { customerId: "O'Hara", currency: 'USD', paymentMethod: 'pm_ok', note: '$HOME' } }
   const retried = { origin: 'http://localhost:3000', endpoint: 'POST /api/orders', quotedKey: '"8e03"', request }
   /** What a shell makes of it. */
@@ -24,7 +24,7 @@ describe('the curl line', () => {
       .toString()
       .split('\n')
 
-  it('is what the client sends again, with the secret from the environment', () => {
+  it('repeats the client’s request, with the API key from the environment', () => {
     const line = curlOf({ ...retried, unmasked: true })
     expect(line).not.toContain('the-key')
     expect(words(line)).toEqual(
@@ -37,51 +37,51 @@ describe('the curl line', () => {
     )
   })
 
-  it('leaves out what is masked, and says so', () => {
+  it('leaves out masked members and names them in a comment', () => {
     const line = curlOf({ ...retried, unmasked: false })
     expect(line).toMatch(/^# Without paymentMethod and note, /)
     expect(words(line)).toContain(JSON.stringify({ customerId: "O'Hara", currency: 'USD' }))
   })
 
-  it('fills the path in', () => {
+  it('fills in the path parameters', () => {
     const refund = { ...retried, endpoint: 'POST /api/orders/{id}/refunds', unmasked: true }
     expect(curlOf({ ...refund, request: { params: { id: 'ord_1' }, body: {} } })).toContain('/api/orders/ord_1/refunds')
   })
 })
 
-describe('JSON to be read', () => {
-  it('differs from what is sent in white space only', () => {
+describe('JSON formatted for display', () => {
+  it('differs from the original in white space only', () => {
     const body = JSON.stringify({ a: { b: true, c: [1, { d: 'x y' }], e: {} }, f: 'a'.repeat(80), g: [], h: null })
     expect(JSON.stringify(JSON.parse(readable(body)))).toBe(body)
     expect(readable(body).split('\n').length).toBeGreaterThan(3)
   })
 
-  it('keeps what is small on its line', () => {
+  it('keeps a small object on one line', () => {
     expect(readable('{"retry":{"sameKey":true,"afterSeconds":3}}')).toBe(
       '{\n  "retry": { "sameKey": true, "afterSeconds": 3 }\n}',
     )
   })
 
-  it('leaves what is no JSON alone', () => {
+  it('stays unchanged when the text is not JSON', () => {
     expect(readable('none')).toBe('none')
   })
 })
 
-describe('own words in an answer', () => {
+describe('a client’s free text in a response', () => {
   const body = JSON.stringify({ id: 'ord_1', note: 'leave at the door', status: 'paid' })
 
-  it('are masked, and given back to whoever has read the request', () => {
+  it('is masked, and restored from the unmasked request', () => {
     expect(ownWordsIn(body)).toEqual(['note'])
     expect(maskBody(body)).not.toContain('door')
     expect(unmaskBody(maskBody(body), { params: {}, body: { note: 'leave at the door' } })).toBe(body)
   })
 
-  it('leave an answer without any as it is, to the byte', () => {
+  it('is not masked when there is none: the response stays the same, byte for byte', () => {
     for (const other of ['{"note": null, "id":1}', 'no JSON', '[]', '"text"']) expect(maskBody(other)).toBe(other)
   })
 })
 
-describe('what happened, in words', () => {
+describe('the timeline in words', () => {
   const about = { noun: 'charge', done: 'charged', async: false }
   const text = (parts: readonly Part[]) => parts.map((part) => (typeof part === 'string' ? part : part.at)).join('')
   const lines = (detail: ReturnType<typeof aKey>, acts: ReturnType<typeof act>[] = []) =>
@@ -89,7 +89,7 @@ describe('what happened, in words', () => {
       .map((moment) => wordsOf(moment, about))
       .map(({ title, rest }) => `${title} | ${text(rest)}`)
 
-  it('of a key that hung and was resolved by a person', () => {
+  it('describes a key that timed out and was resolved by an operator', () => {
     const timeline = [
       RESERVED,
       TIMED_OUT,
@@ -138,7 +138,7 @@ describe('what happened, in words', () => {
     ])
   })
 
-  it('of every other event', () => {
+  it('describes every other kind of event', () => {
     const detail = (...timeline: ReturnType<typeof event>[]) => lines(aKey('completed', { timeline })).slice(0, 1)[0]
     expect(detail(event(0, 'accepted'))).toMatch(/^Accepted, to be run by a worker/)
     expect(detail(event(0, 'claimed', { attempt: 1 }))).toMatch(/^Taken up by a worker/)
@@ -167,7 +167,7 @@ describe('discrepancies in words', () => {
   const provider = { ref: 'ch_1', kind: 'charge', amountCents: 19_095, currency: 'USD' }
   const ledger = { status: 'succeeded', amountCents: 18_450, currency: 'USD' }
 
-  it('have the amounts of both sides', () => {
+  it('have the amounts of provider and ledger', () => {
     expect(discrepancyWords({ kind: 'amount_differs', subject: 'ch_1', detail: { provider, ledger } })).toMatchObject({
       sentence: 'The provider took USD 190.95, we booked USD 184.50.',
       ours: 'USD 184.50',
@@ -186,12 +186,12 @@ describe('discrepancies in words', () => {
     'unbookable_evidence',
     'refund_exceeds_order',
     'of_a_later_release',
-  ])('of kind %s survive details that nobody wrote', (kind) => {
+  ])('of kind %s contain no “undefined”, “null” or “NaN” when their details are empty', (kind) => {
     const { title, sentence } = discrepancyWords({ kind, subject: 'ch_1', detail: {} })
     expect([title, sentence].join()).not.toMatch(/undefined|null|NaN/)
   })
 
-  it('say what a final answer is contradicted by', () => {
+  it('name the evidence that contradicts a final response', () => {
     const detail = { verdict: 'succeeded', source: 'webhook', ref: 'ch_2', responseStatus: 402, effectRef: 'ch_1' }
     expect(discrepancyWords({ kind: 'contradicting_evidence', subject: 'x', detail }).sentence).toBe(
       'A webhook says charged, and the key was answered 402, ch_1.',

@@ -53,7 +53,7 @@ async function listed(filter: KeyFilter): Promise<string[]> {
 /** Without what the clock alone changes between two looks. */
 const still = ({ retryAfterSeconds: _, ...record }: KeyList['items'][number]) => record
 
-describe('the pages before a row', () => {
+describe('paging back through the keys', () => {
   const LIMIT = 13
   const PAGES = 5
 
@@ -69,13 +69,13 @@ describe('the pages before a row', () => {
   }
 
   const FILTERS: [string, KeyFilter][] = [
-    ['everything', {}],
-    ['what may change places in its ranking', { state: ['unknown', 'in_progress', 'failed_retryable'] }],
+    ['nothing', {}],
+    ['the non-final states', { state: ['unknown', 'in_progress', 'failed_retryable'] }],
     ['an error', { error: 'timeout' }],
     ['a search', { q: 'invoice-00000' }],
   ]
   describe.each(KEY_SORTS)('sorted by %s', (sort) => {
-    it.each(FILTERS)('of %s are those that led there, from the last to the first', async (_, filter) => {
+    it.each(FILTERS)('filtered by %s returns the same pages as paging forward', async (_, filter) => {
       const pages = await forth(filter, sort)
       expect(pages.length).toBeGreaterThan(2)
       expect(pages[0]!.previous).toBeNull()
@@ -88,7 +88,7 @@ describe('the pages before a row', () => {
     })
   })
 
-  it('end where nothing comes before, be it that the row itself is gone', async () => {
+  it('from the newest row returns an empty page', async () => {
     const [newest] = await ids('true')
     const { created_at } = await one<{ created_at: Date }>(
       `SELECT created_at FROM idempotency_records WHERE id = '${newest}'`,
@@ -102,8 +102,8 @@ describe('the pages before a row', () => {
   })
 })
 
-describe('a qualifier', () => {
-  it('error: finds a code by a part of it, and nothing that went well', async () => {
+describe('a search qualifier', () => {
+  it('error: finds keys by part of an error code, and no keys without an error', async () => {
     expect(await listed({ error: 'connection' })).toEqual(await ids(`last_error_code = 'connection_timeout'`))
     expect(await listed({ error: 'timeout', state: ['failed_retryable'] })).toEqual(
       await ids(`last_error_code IS NOT NULL AND state = 'failed_retryable'`),
@@ -112,13 +112,13 @@ describe('a qualifier', () => {
     expect(await listed({ error: '%' })).toEqual([])
   })
 
-  it('age:< finds what is younger', async () => {
+  it('age:< finds younger keys', async () => {
     const young = await ids(`created_at >= clock_timestamp() - interval '20 minutes'`)
     expect(young.length).toBeGreaterThan(3)
     expect(await listed({ maxAgeSeconds: 1200 })).toEqual(young)
   })
 
-  it('order: finds an order’s key and those of its refunds', async () => {
+  it('order: finds an order’s key and the keys of its refunds', async () => {
     const { order_id } = await one<{ order_id: string }>('SELECT order_id FROM refunds LIMIT 1')
     const expected = await ids(
       `id IN (SELECT record_id FROM orders WHERE id = $1 UNION SELECT record_id FROM refunds WHERE order_id = $1)`,
@@ -128,14 +128,14 @@ describe('a qualifier', () => {
     expect(await listed({ order: order_id })).toEqual(expected)
   })
 
-  it('ref: finds the key of a charge', async () => {
+  it('ref: finds the key of a charge by its provider reference', async () => {
     const { provider_ref, record_id } = await one<{ provider_ref: string; record_id: string }>(
       'SELECT provider_ref, record_id FROM ledger_entries LIMIT 1',
     )
     expect(await listed({ ref: provider_ref })).toEqual([record_id])
   })
 
-  it('narrows what another one finds', async () => {
+  it('and a search text combine: a key must match both', async () => {
     const { id, key, record_id } = await one<{ id: string; key: string; record_id: string }>(
       'SELECT o.id, r.key, o.record_id FROM orders o JOIN idempotency_records r ON r.id = o.record_id LIMIT 1',
     )
@@ -144,8 +144,8 @@ describe('a qualifier', () => {
   })
 })
 
-describe('a row', () => {
-  it('says whose it is, and which order and amount it is about', async () => {
+describe('a row of the keys page', () => {
+  it('shows its tenant, order, amount and currency', async () => {
     const { order_id, record_id } = await one<{ order_id: string; record_id: string }>(
       'SELECT order_id, record_id FROM refunds ORDER BY id DESC LIMIT 1',
     )
@@ -156,7 +156,7 @@ describe('a row', () => {
     for (const { tenant } of rows) expect(tenant).toMatch(/^tenant \d+$/)
   })
 
-  it('is there without an order, and without its tenant', async () => {
+  it('is listed even without an order and with an unknown tenant', async () => {
     const [id] = await ids(`state = 'unknown'`)
     await db.query(`BEGIN; SET LOCAL session_replication_role = replica;
       UPDATE orders SET record_id = NULL WHERE record_id = '${id}';
@@ -170,8 +170,8 @@ describe('a row', () => {
   })
 })
 
-describe('watching a page', () => {
-  it('counts what matches and came in above it, and not further than anybody would read', async () => {
+describe('watching the keys page', () => {
+  it('counts matching keys that are newer than its rows, up to 1000', async () => {
     const page = await readKeyRows(store, {
       filter: { state: ['completed'] },
       sort: '-createdAt',
@@ -187,7 +187,7 @@ describe('watching a page', () => {
     expect(await fresh({ createdAt: '2020-01-01T00:00:00Z', id: '' })).toBe(1000)
   })
 
-  it('reads the rows that are shown again, and leaves out what is gone', async () => {
+  it('reads the displayed rows again and omits missing ones', async () => {
     const [first, second] = await ids(`state = 'completed'`)
     const { rows } = await watchKeys(store, {
       filter: {},
@@ -198,10 +198,10 @@ describe('watching a page', () => {
   })
 })
 
-describe('how many match', () => {
+describe('the number of matching keys', () => {
   const call = callOf({ id: 'opr_viewer', name: 'Viewer', role: 'viewer' }, 'req_test')
 
-  it('is counted up to what one run takes', async () => {
+  it('is counted up to the 10,000 keys that one bulk run takes', async () => {
     const { countKeys, pickKeys } = keysPageUseCases(store, openGuard(store))
     expect(await countKeys(call, { filter: {} })).toEqual({ count: 10_000, more: true })
     expect(await pickKeys(call, { filter: {} })).toHaveLength(10_000)
@@ -211,8 +211,8 @@ describe('how many match', () => {
   })
 })
 
-describe('what is offered behind a qualifier', () => {
-  it('are tenants by a part of their name, those with the most matches first', async () => {
+describe('the suggestions for a search qualifier', () => {
+  it('are tenants by part of their name, those with the most matching keys first', async () => {
     const offered = await suggestValues(store, { qualifier: 'tenant', typed: 'NT 1', filter: { state: ['unknown'] } })
     expect(offered.map(({ value }) => value)).toContain('tenant 1')
     for (const { value, count } of offered)
@@ -222,27 +222,27 @@ describe('what is offered behind a qualifier', () => {
     expect(offered.map(({ count }) => count)).toEqual(offered.map(({ count }) => count).sort((a, b) => b - a))
   })
 
-  it('is counted up to a hundred keys each', async () => {
+  it('count up to a hundred keys each', async () => {
     const offered = await suggestValues(store, { qualifier: 'tenant', typed: 'tenant 0', filter: {} })
     expect(offered).toEqual([{ value: 'tenant 0', count: 100 }])
   })
 
-  it('are the errors that there are', async () => {
+  it('are the existing error codes', async () => {
     const offered = await suggestValues(store, { qualifier: 'error', typed: '', filter: {} })
     expect(offered.map(({ value }) => value).sort()).toEqual(['connection_timeout', 'timeout'])
     expect(await suggestValues(store, { qualifier: 'error', typed: 'nothing', filter: {} })).toEqual([])
   })
 })
 
-describe('an export', () => {
-  it('has every key that matches once, in order, over all batches', async () => {
+describe('an export of keys', () => {
+  it('has every matching key once, in order, across all batches', async () => {
     const seen: string[] = []
     for await (const keys of await exportKeys(store, { filter: {}, sort: '-createdAt' }))
       seen.push(...keys.map(({ id }) => id))
     expect(seen).toEqual(await ids('true'))
   })
 
-  it('asks for the next batch only when the one before was taken', async () => {
+  it('queries the next batch only after the previous one was taken', async () => {
     let asked = 0
     const query: Store['query'] = (statement) => {
       asked++
@@ -256,14 +256,14 @@ describe('an export', () => {
     expect(asked).toBe(before)
   })
 
-  it('of named keys has those, and no others', async () => {
+  it('of selected keys has only those', async () => {
     const [first, , third] = await ids('true')
     const batches = await exportKeys(store, { filter: {}, sort: '-createdAt', ids: [third!, first!] })
     expect((await batches.next()).value?.map(({ id }: { id: string }) => id)).toEqual([third, first])
     expect((await batches.next()).done).toBe(true)
   })
 
-  it('that can’t begin is refused before anything is sent', async () => {
+  it('fails before anything is sent if its first query fails', async () => {
     const gone = { query: () => Promise.reject(new Error('gone')) }
     await expect(exportKeys(gone, { filter: {}, sort: '-createdAt' })).rejects.toThrow('gone')
   })

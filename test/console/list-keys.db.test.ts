@@ -89,14 +89,14 @@ const FILTERS: [string, KeyFilter, string][] = [
   ],
 ]
 
-describe.each(KEY_SORTS)('sorted by %s', (sort) => {
-  it.each(FILTERS)('%s: every row once, in order, whatever the page', async (_, filter, condition) => {
+describe.each(KEY_SORTS)('the list of keys sorted by %s', (sort) => {
+  it.each(FILTERS)('%s: has every row once and in order over all pages', async (_, filter, condition) => {
     const all = await ids(`SELECT id FROM idempotency_records WHERE ${condition} ORDER BY ${ORDERS[sort]}`)
     expect(all.length).toBeGreaterThan(0)
     expect(await walk(filter, sort)).toEqual(all)
   })
 
-  it('the pages of a search are those of the whole', async () => {
+  it('has every match of a search once and in order over all pages', async () => {
     const all = await ids(
       `SELECT id FROM idempotency_records WHERE starts_with(key, 'invoice-0000000025') ORDER BY ${ORDERS[sort]}`,
     )
@@ -105,13 +105,13 @@ describe.each(KEY_SORTS)('sorted by %s', (sort) => {
   })
 })
 
-describe('a page', () => {
-  it('has what an operator may see, and nothing of payloads', async () => {
+describe('a page of keys', () => {
+  it('has the fields that an operator may see, and no payloads', async () => {
     const { items } = await listKeys(store, { filter: {}, sort: '-createdAt', after: null, limit: 5 })
     for (const item of items) expect(OperatorRecord.strict().parse(item)).toEqual(item)
   })
 
-  it('is the last one where nothing follows, be it full', async () => {
+  it('is the last one when nothing follows, even if it is full', async () => {
     const filter: KeyFilter = { state: ['failed_retryable'] }
     const all = await selectKeyIds(store, filter, 1000)
     const full = await listKeys(store, { filter, sort: '-createdAt', after: null, limit: all.length })
@@ -121,10 +121,10 @@ describe('a page', () => {
   })
 
   it.each([
-    ['a tenant that nobody has', { tenant: 'nobody' }],
-    ['an endpoint that nobody has', { endpoint: 'PATCH' }],
+    ['a tenant that does not exist', { tenant: 'nobody' }],
+    ['an endpoint that no key has', { endpoint: 'PATCH' }],
     ['dead letters of a state that has none', { state: ['completed'], deadLettered: true }],
-    ['what nobody has', { q: 'nothing like it' }],
+    ['a search without a match', { q: 'nothing like it' }],
   ] satisfies [string, KeyFilter][])('of %s is empty', async (_, filter) => {
     expect(await listKeys(store, { filter, sort: '-replayCount', after: null, limit: 50 })).toMatchObject({
       items: [],
@@ -133,8 +133,8 @@ describe('a page', () => {
   })
 })
 
-describe('a tombstone that once was a dead letter', () => {
-  it('waits for nobody any more', async () => {
+describe('an expired key that once was a dead letter', () => {
+  it('is no longer listed as a dead letter', async () => {
     const [id] = await ids(`SELECT id FROM idempotency_records WHERE state = 'expired' LIMIT 1`)
     await db.query('UPDATE idempotency_records SET dead_lettered_at = now() WHERE id = $1', [id])
     expect(await walk({ deadLettered: true })).not.toContain(id)
@@ -142,8 +142,8 @@ describe('a tombstone that once was a dead letter', () => {
   })
 })
 
-describe('what a bulk run takes', () => {
-  it('is the newest of what the filter matches, up to its limit', async () => {
+describe('the keys that a bulk run takes', () => {
+  it('are the newest that the filter matches, up to its limit', async () => {
     const all = await ids(
       `SELECT id FROM idempotency_records WHERE state = 'completed' AND tenant_id = 'ten_00' ORDER BY ${ORDERS['-createdAt']}`,
     )
@@ -153,7 +153,7 @@ describe('what a bulk run takes', () => {
   })
 })
 
-describe('a search', () => {
+describe('a search for keys', () => {
   interface Known {
     id: string
     key: string
@@ -179,7 +179,7 @@ describe('a search', () => {
     ['a refund id', 'refund_id'],
     ['a provider’s reference', 'provider_ref'],
     ['a request id', 'request_id'],
-  ] as const)('finds %s, whole and cut short', async (_, field) => {
+  ] as const)('finds a record by %s, in full or as a prefix', async (_, field) => {
     const whole = known[field]
     expect(await walk({ q: whole })).toEqual([known.id])
     expect(await walk({ q: `  ${whole}\n`.trim() })).toEqual([known.id])
@@ -187,14 +187,14 @@ describe('a search', () => {
     expect(await walk({ q: whole.slice(1) })).not.toContain(known.id)
   })
 
-  it('finds an order and its refunds by the order’s id, whole and cut short', async () => {
+  it('finds an order and its refunds by the order’s id, in full or as a prefix', async () => {
     expect((await walk({ q: known.order_id })).sort()).toEqual([known.id, known.order_record].sort())
     expect(await walk({ q: known.order_id.slice(0, -2) })).toEqual(
       expect.arrayContaining([known.id, known.order_record]),
     )
   })
 
-  it.each(['in_progress', 'pending'])('finds what is %s by its request id', async (state) => {
+  it.each(['in_progress', 'pending'])('finds a record that is %s by its request id', async (state) => {
     const { rows } = await db.query<{ id: string; request_id: string }>(
       `SELECT id, request_id FROM idempotency_records WHERE state = $1::record_state LIMIT 1`,
       [state],
@@ -211,13 +211,13 @@ describe('a search', () => {
   })
 
   it.each(['%%%', '___', 'idem_%', 'INV', 'ınv', 'invoice\u{10ffff}', '\\\\\\'])(
-    'takes %j for what it says: no pattern, no other case, no other letter',
+    'takes %j literally: not as a pattern, and case-sensitively',
     async (q) => {
       expect(await walk({ q })).toEqual([])
     },
   )
 
-  it('of how everything begins looks at a bounded number', async () => {
+  it('for a prefix that all ids share looks only at the 1000 newest records', async () => {
     const found = await walk({ q: 'idem_' })
     expect(found).toEqual(
       await ids(`
@@ -227,7 +227,7 @@ describe('a search', () => {
   })
 })
 
-describe('a filter', () => {
+describe('a filter for keys', () => {
   it.each([
     { state: 'unknown' },
     { state: ['unknown', 'expired'] },
@@ -235,7 +235,7 @@ describe('a filter', () => {
     { minAgeSeconds: 600, deadLettered: false },
     { q: 'abc', tenant: 'acme', endpoint: 'refunds' },
     { createdFrom: '2026-11-16T00:00:00Z', createdTo: '2026-11-16T02:00:00+01:00' },
-  ])('is read from a query as from JSON: %j', (given) => {
+  ])('is accepted with values from a query or from JSON: %j', (given) => {
     expect(KeyFilter.safeParse(given).success).toBe(true)
   })
 
@@ -257,7 +257,7 @@ describe('a filter', () => {
     { createdFrom: 'yesterday' },
     { createdFrom: '0000-01-01T00:00:00Z' },
     { status: 'unknown' },
-  ])('that makes no sense is refused: %j', (given) => {
+  ])('that is invalid is refused: %j', (given) => {
     expect(KeyFilter.safeParse(given).success).toBe(false)
   })
 })

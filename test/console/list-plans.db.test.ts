@@ -29,23 +29,23 @@ async function planOf({ filter, page }: Shape, kind: 'custom' | 'generic'): Prom
   return rows[0]['QUERY PLAN'][0].Plan
 }
 
-describe.each(['custom', 'generic'] as const)('a %s plan', (kind) => {
-  it('reads no table that grows with traffic as a whole', async () => {
+describe.each(['custom', 'generic'] as const)('the %s plan of a list in the console', (kind) => {
+  it('has no sequential scan of a table that grows with traffic', async () => {
     for (const shape of shapes) expect(seqScansOf(await planOf(shape, kind)), shape.name).toEqual([])
   })
 
-  it('walks the indexes that are meant for it', async () => {
+  it('uses the intended indexes', async () => {
     for (const shape of shapes)
       expect(indexesOf(await planOf(shape, kind)), shape.name).toEqual(expect.arrayContaining([...shape.indexes]))
   })
 })
 
-describe('what is running', () => {
+describe('the plan of every list in the console', () => {
   const gathers = (plan: PlanNode) =>
     nodesOf(plan).some((node) => node['Node Type'] === 'Bitmap Index Scan' && node['Index Name'] === 'records_leases')
 
   // A walk marks the entries of settled orders for whoever comes later; who gathers them passes them again each time.
-  it.each([0.1, 1, 100])('is walked by its index, also where %s times as much is expected of it', async (times) => {
+  it.each([0.1, 1, 100])('has no bitmap scan of records_leases, at %s times the estimated rows', async (times) => {
     const { rows } = await db.query(`SELECT reltuples FROM pg_class WHERE oid = 'idempotency_records'::regclass`)
     const expectRecords = (count: number) =>
       db.query(`UPDATE pg_class SET reltuples = $1 WHERE oid = 'idempotency_records'::regclass`, [count])
@@ -59,8 +59,8 @@ describe('what is running', () => {
   })
 })
 
-describe('what the lists cost', () => {
-  it('a reservation adds to no index that people’s questions brought', async () => {
+describe('an index that serves only the console’s lists', () => {
+  it('gets no entry from a reservation', async () => {
     const { rows } = await db.query<{ name: string; predicate: string | null }>(`
       SELECT c.relname AS name, pg_get_expr(i.indpred, i.indrelid) AS predicate
       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'idempotency_records'::regclass`)

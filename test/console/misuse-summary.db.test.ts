@@ -39,7 +39,7 @@ const written = (changedPaths: string[], minutesAgo = 1, tenant = 'ten_acme') =>
     request_id: 'req_1',
   })
 
-it('where requests differ is told by the last thousand of them', async () => {
+it('the misuse summary counts changed paths over the latest thousand misused requests', async () => {
   await written(['$.old'], 50)
   await bench.rows(
     `INSERT INTO misuse (id, at, tenant_id, endpoint, key, record_id, changed_paths, request_id)
@@ -51,8 +51,8 @@ it('where requests differ is told by the last thousand of them', async () => {
   expect({ read, paths }).toEqual({ read: 1000, paths: [{ path: '$.new', count: 1000 }] })
 })
 
-describe('who reuses keys', () => {
-  it('is counted against as long a stretch a day before', async () => {
+describe('the misuse summary', () => {
+  it('compares its count with an equally long window at least a day earlier', async () => {
     await counted(0.2, 7)
     await counted(23, 5)
     await counted(24.5, 2)
@@ -62,7 +62,7 @@ describe('who reuses keys', () => {
     expect(await readMisuseSummary(bench.store, { window: '7d' })).toMatchObject({ count: 15, before: 0 })
   })
 
-  it('is told by tenant and by endpoint, the most first', async () => {
+  it('counts by tenant and by endpoint, highest first', async () => {
     await counted(1, 3)
     await counted(1, 9, 'ten_gone', REFUND_ORDER)
     await counted(25, 4)
@@ -79,7 +79,7 @@ describe('who reuses keys', () => {
     expect(acme).toMatchObject({ count: 3, tenants: [{ name: 'acme' }] })
   })
 
-  it('and where the requests differ, whichever item of a list it is', async () => {
+  it('counts changed paths, with all items of a list as one path', async () => {
     await written(['$.items[0].quantity', '$.items[1].quantity'])
     await written(['$.items[12].quantity', '$.note'])
     await written([])
@@ -92,14 +92,14 @@ describe('who reuses keys', () => {
     expect(rows).toBe(3)
   })
 
-  it('finds the requests that differ at a place', async () => {
+  it('has paths by which the list of misused requests can be filtered', async () => {
     await written(['$.items[3].quantity'])
     await written(['$.items[3].sku'])
     const { items } = await listMisuse(bench.store, { path: '$.items[].quantity', limit: 10, after: null })
     expect(items.map(({ changedPaths }) => changedPaths)).toEqual([['$.items[3].quantity']])
   })
 
-  it('is nobody where nothing was counted', async () => {
+  it('is empty if nothing was counted', async () => {
     expect(await readMisuseSummary(bench.store, { window: '24h' })).toMatchObject({
       count: 0,
       before: 0,

@@ -65,8 +65,8 @@ const mapOf = (
     ...more,
   }) as StateMapView
 
-describe('what needs attention', () => {
-  it('is nothing where all seven are quiet', () => {
+describe('the attention list of the overview', () => {
+  it('is empty when all seven checks are quiet', () => {
     const found = checked(QUIET, told())
     expect(found.rows).toEqual([])
     expect(found.quiet).toHaveLength(7)
@@ -75,7 +75,7 @@ describe('what needs attention', () => {
     expect(restOf(mapOf(), found, 0)).toBe('All seven checks are quiet. No outcome is unknown.')
   })
 
-  it('is no outcome that is unknown for as long as finding out takes', () => {
+  it('leaves out an unknown outcome that is younger than reconciliation takes', () => {
     const young = loud({ concern: 'oldest_unknown', count: 11, oldestSeconds: 130 })
     expect(checked(young, told()).rows).toEqual([])
     expect(checked(young, told()).quiet[1]).toMatchObject({ value: '2 min 10 s, found out by itself' })
@@ -83,7 +83,7 @@ describe('what needs attention', () => {
     expect(checked(old, told()).rows[0]).toMatchObject({ title: 'Oldest unknown is 3 min 31 s' })
   })
 
-  it('stands in the order in which to look, each with its rows', () => {
+  it('has its rows in a fixed order, each with a link to its keys or findings', () => {
     const found = checked(
       loud(
         { concern: 'dead_letters', count: 3 },
@@ -150,13 +150,13 @@ describe('what needs attention', () => {
     )
   })
 
-  it('is said in one sentence where keys pile up', () => {
+  it('says in one sentence which keys are piling up', () => {
     const piling = { state: 'unknown', grown: 174, inPerMinute: 4, outPerMinute: 1 } as const
     const map = mapOf({ unknown: { count: 186, usual: 12, history: [12] } }, { piling })
     expect(verdictOf(map, checked(QUIET, told()))).toBe('Unknown keys are piling up: 186, usually 12.')
   })
 
-  it('has a sentence for one of each', () => {
+  it('words each concern correctly for a count of one', () => {
     for (const concern of [
       'dead_letters',
       'expired_leases',
@@ -171,12 +171,12 @@ describe('what needs attention', () => {
   })
 })
 
-describe('advice', () => {
+describe('the retention and lease advice', () => {
   const basis = { enough: true, samples: 4000, windowDays: 30 }
   const retention = { ...basis, p90Seconds: 2400, p99Seconds: 68_400, retentionSeconds: 86_400 }
   const lease = { ...basis, windowDays: 7, p99Seconds: 9.8, leaseSeconds: 60, recommendedSeconds: 30, warn: false }
 
-  it('says how much longer to keep keys, and what that would mend', () => {
+  it('recommends a longer retention and names the share of replays that come too late', () => {
     const words = retentionWords({
       ...retention,
       p999Seconds: 111_600,
@@ -189,7 +189,7 @@ describe('advice', () => {
     expect(words.scale!.marks).toHaveLength(3)
   })
 
-  it('says that they are kept long enough', () => {
+  it('says that the retention is long enough', () => {
     const words = retentionWords({
       ...retention,
       p999Seconds: 40_000,
@@ -200,7 +200,7 @@ describe('advice', () => {
     expect(words).toMatchObject({ kind: 'keep', title: 'Keys are kept long enough' })
   })
 
-  it('has a word for what is beyond all that is told apart', () => {
+  it('recommends more than 7 d when the replay delay is beyond the largest bucket', () => {
     const words = retentionWords({
       ...retention,
       p999Seconds: 604_800,
@@ -211,7 +211,7 @@ describe('advice', () => {
     expect(words.title).toBe(`Keep keys longer: more than 7 d, not ${span(86_400)}`)
   })
 
-  it('says how long a lease is in terms of what was measured', () => {
+  it('compares the lease with the measured p99', () => {
     expect(leaseWords(lease)).toMatchObject({
       kind: 'keep',
       title: 'The lease is long enough',
@@ -223,7 +223,7 @@ describe('advice', () => {
     })
   })
 
-  it('is none where too little was measured, and says so', () => {
+  it('recommends nothing when too little was measured, and says so', () => {
     expect(leaseWords({ ...lease, enough: false, samples: 12 })).toMatchObject({ kind: 'unknown', scale: null })
     const few = {
       ...retention,
@@ -238,7 +238,7 @@ describe('advice', () => {
   })
 })
 
-describe('an axis', () => {
+describe('a chart axis', () => {
   it('ends at a round number above the highest value', () => {
     expect(niceTicks(780, 3)).toEqual([0, 300, 600, 900])
     expect(niceTicks(45, 3)).toEqual([0, 20, 40, 60])
@@ -247,21 +247,21 @@ describe('an axis', () => {
     expect(secondTicks(10.6, 4)).toEqual([0, 4, 8, 12])
     expect(secondTicks(24_060, 1)).toEqual([0, 43_200])
   })
-  it('has one unit', () => {
+  it('has one unit for all of its labels', () => {
     expect([0, 4, 8, 12].map((value) => secondWord(value, 12))).toEqual(['0', '4 s', '8 s', '12 s'])
     expect(secondWord(0.05, 0.2)).toBe('50 ms')
     expect(secondWord(43_200, 43_200)).toBe('12 h')
     expect(countWord(9000)).toBe('9,000')
     expect(countWord(60_000)).toBe('60k')
   })
-  it('has its times in the reader’s zone', () => {
+  it('shows its times in the reader’s time zone', () => {
     expect(timeWord('2026-11-16T14:02:00Z', '1h', 'UTC')).toBe('14:02')
     expect(timeWord('2026-11-16T14:02:00Z', '1h', 'Europe/Berlin')).toBe('15:02')
     expect(timeWord('2026-11-16T23:30:00Z', '30d', 'Europe/Berlin')).toBe('17 Nov')
     const points = Array.from({ length: 60 }, (_, i) => ({ at: String(i) }))
     expect(timeTicks(points, 4)).toEqual(['0', '14', '29', '44', '59'])
   })
-  it('keeps the names of lines apart that end close to each other', () => {
+  it('separates the names of lines that end close to each other', () => {
     const points = [
       { a: 1, b: 2, c: 50 },
       { a: 1, b: 1.5, c: null },
@@ -273,7 +273,7 @@ describe('an axis', () => {
   })
 })
 
-it('a rate is said as exactly as it is worth', () => {
+it('a rate is rounded to a precision that fits its size', () => {
   expect([0, 0.02, 0.34, 4.6, 612.3, 6120].map(rate)).toEqual([
     '0',
     '< 0.1/min',
@@ -285,7 +285,7 @@ it('a rate is said as exactly as it is worth', () => {
   expect(spokenRate(0.02)).toBe('less than 0.1 a minute')
 })
 
-it('the page’s address holds what was chosen, and takes nothing else for it', () => {
+it('the address of the overview holds the chosen filters, and invalid filters are ignored', () => {
   expect(viewOf({})).toEqual({ window: '1h' })
   expect(viewOf({ window: '7d', tenant: 'acme', endpoint: 'POST /api/orders' })).toEqual({
     window: '7d',

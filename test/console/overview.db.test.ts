@@ -30,8 +30,8 @@ afterAll(async () => {
   await empty.drop()
 })
 
-describe('behind what needs attention', () => {
-  it('stand the largest group of unknown keys, the leases by their phase, the paths that differ', async () => {
+describe('the attention list of the overview', () => {
+  it('explains the largest group of unknown keys, expired leases by phase and misused paths', async () => {
     const background = await readBackground(store)
     expect(background).toMatchObject({
       unknownMostly: { tenantId: TENANTS.northwind, tenant: 'northwind', errorCode: 'timeout', count: 174 },
@@ -44,7 +44,7 @@ describe('behind what needs attention', () => {
     })
   })
 
-  it('stands nothing where there is nothing', async () => {
+  it('explains nothing in an empty store', async () => {
     expect(await readBackground(emptyStore)).toEqual({
       unknownMostly: null,
       deadLetters: null,
@@ -56,7 +56,7 @@ describe('behind what needs attention', () => {
     })
   })
 
-  it('is what the checks found', async () => {
+  it('has the count of each concern', async () => {
     const counts = Object.fromEntries((await readAttention(store)).map(({ concern, count }) => [concern, count]))
     expect(counts).toEqual({
       dead_letters: BUSY.deadLetters,
@@ -71,8 +71,8 @@ describe('behind what needs attention', () => {
   })
 })
 
-describe('trends', () => {
-  it('have a value for each step, of the time to resolution and of the oldest unknown', async () => {
+describe('the trends of the overview', () => {
+  it('have a value per minute for the time to resolution and for the oldest unknown key', async () => {
     const { resolution, oldestUnknown } = await readTrends(store, { window: '1h' })
     expect(resolution.series).toHaveLength(60)
     expect(oldestUnknown).toHaveLength(60)
@@ -83,7 +83,7 @@ describe('trends', () => {
     expect(oldestUnknown[30]! / 60).toBeGreaterThan(360)
   })
 
-  it('know what is usual from the same hour of the days before', async () => {
+  it('take usual values from the same hour of previous days', async () => {
     const { usual } = await readTrends(store, { window: '1h' })
     expect(usual.misuse).toBe(12)
     expect(usual.replayRatio).toBeCloseTo(0.073, 2)
@@ -91,7 +91,7 @@ describe('trends', () => {
     expect((await readTrends(store, { window: '24h' })).usual.misuse).toBe(12 * 24)
   })
 
-  it('know nothing usual of a week, of another tenant or of an empty store', async () => {
+  it('have no usual values for a week, for another tenant or for an empty store', async () => {
     const nothing = { misuse: null, replayRatio: null, p99Seconds: null }
     expect((await readTrends(store, { window: '7d' })).usual).toEqual(nothing)
     expect((await readTrends(emptyStore, { window: '1h' })).usual).toEqual(nothing)

@@ -25,11 +25,11 @@ describe('an entry of the audit log', () => {
     ['dis_1', '/reconciliation'],
     ['ADMIN_TOKEN', null],
     [null, null],
-  ])('about %s leads to %s', (target, href) => {
+  ])('about %s links to %s', (target, href) => {
     expect(targetHref({ target, before: null, after: null })).toBe(href)
   })
 
-  it('about an API key leads to its tenant, where that is known', () => {
+  it('about an API key links to its tenant if that is known', () => {
     expect(targetHref({ target: 'key_1', before: null, after: { tenantId: 'ten_1' } })).toBe('/tenants/ten_1#api-keys')
     expect(targetHref({ target: 'key_1', before: { tenantId: 'ten_1' }, after: {} })).toBe('/tenants/ten_1#api-keys')
     expect(targetHref({ target: 'key_1', before: null, after: null })).toBeNull()
@@ -59,7 +59,7 @@ const runOf = (changes: Partial<RunView>): RunView => ({
   ...changes,
 })
 
-describe('a run', () => {
+describe('a maintenance run', () => {
   it.each([
     [{ done: 68_987 }, '68,987'],
     [{ done: 112, state: 'running' }, '112 so far'],
@@ -67,11 +67,11 @@ describe('a run', () => {
     [{ done: 12, state: 'aborted' }, '12, then stopped'],
     [{ done: 12, state: 'running', lost: true }, '12, then its node stopped'],
     [{ done: 2, kind: 'ledger' }, '2 findings'],
-  ] as const)('%o: %s', (changes, words) => {
+  ] as const)('of %o is described as “%s”', (changes, words) => {
     expect(happened(runOf(changes))).toBe(words)
   })
 
-  it('differs from its preview, or does not, or had none', () => {
+  it('shows how many fewer or more it did than its preview, once it has ended', () => {
     const previewed = { id: 'run_0', done: 10, counts: {} }
     expect(difference(runOf({ done: 7, previewed }))).toBe('3 fewer')
     expect(difference(runOf({ done: 12, previewed }))).toBe('2 more')
@@ -80,7 +80,7 @@ describe('a run', () => {
     expect(difference(runOf({ done: 3, previewed, state: 'running' }))).toBe('')
   })
 
-  it('is of as many as its preview counted, until it knows better', () => {
+  it('has its preview’s count as total, unless it has done more or has no preview', () => {
     const previewed = { id: 'run_0', done: 186, counts: {} }
     expect(totalOf(runOf({ done: 112, previewed, state: 'running' }))).toBe(186)
     expect(totalOf(runOf({ done: 200, previewed, state: 'running' }))).toBe(200)
@@ -88,7 +88,7 @@ describe('a run', () => {
     expect(totalOf(runOf({ done: 5, state: 'running' }))).toBeNull()
   })
 
-  it('of look-ups falls into parts that add up to what is done', () => {
+  it('of look-ups is split into parts that add up to its done count', () => {
     const counts = { lookUps: 112, settled: 72, succeeded: 61, declined: 4, not_found: 29, unreachable: 18 }
     const parts = partsOf({ kind: 'reconciler', counts, done: 112 })
     expect(parts.map(({ word, n }) => [word, n])).toEqual([
@@ -110,11 +110,11 @@ describe('a tenant', () => {
     [36, '36 h'],
     [0.5, '30 min'],
     [0.0003, '0.018 min'],
-  ])('keeps its keys %s h: %s', (hours, words) => {
+  ])('with a retention of %s h is described as “%s”', (hours, words) => {
     expect(retentionWords(hours)).toBe(words)
   })
 
-  it('with a cap of nothing has reached it', () => {
+  it('with a live-key cap of zero has used all of it', () => {
     expect(shareOf({ liveKeyCount: 0, liveKeyCap: 0 })).toBe(1)
     expect(shareOf({ liveKeyCount: 5, liveKeyCap: 10 })).toBe(0.5)
   })

@@ -57,7 +57,7 @@ const filters: fc.Arbitrary<KeyFilter> = fc.record(
 )
 
 describe('the text of a search', () => {
-  it('is read as the filter that it was printed from', () => {
+  it('is parsed into the filter that it was printed from', () => {
     fc.assert(
       fc.property(filters, (filter) => {
         expect(read(printSearch(filter))).toEqual(filter)
@@ -66,7 +66,7 @@ describe('the text of a search', () => {
     )
   })
 
-  it('is a filter that the list takes, or is refused: nothing in between', () => {
+  it('is either refused or parsed into a valid filter', () => {
     fc.assert(
       fc.property(anyText(0, 300), (text) => {
         const parsed = parseSearch(text)
@@ -76,13 +76,13 @@ describe('the text of a search', () => {
     )
   })
 
-  it('prints the same text again, however it was typed', () => {
+  it('is printed in one form, however it was typed', () => {
     expect(printSearch(read('  Age:>600s   STATE:unknown,pending tenant:"acme"  '))).toBe(
       'state:pending state:unknown tenant:acme age:>10m',
     )
   })
 
-  it('takes everything without a qualifier for one search', () => {
+  it('is one search term when it has no qualifier', () => {
     expect(read('8e03978e-40d5')).toEqual({ q: '8e03978e-40d5' })
     expect(read('my own key')).toEqual({ q: 'my own key' })
     expect(read('"my  own key"')).toEqual({ q: 'my  own key' })
@@ -91,7 +91,7 @@ describe('the text of a search', () => {
     expect(read('')).toEqual({})
   })
 
-  it('reads each qualifier', () => {
+  it('is parsed with each of the qualifiers', () => {
     expect(read('state:unknown tenant:acme endpoint:refunds error:timeout age:>10m age:<1.5h')).toEqual({
       state: ['unknown'],
       tenant: 'acme',
@@ -132,7 +132,7 @@ describe('the text of a search', () => {
     expect(said.message).toContain(message)
   })
 
-  it('knows where each word stands, also while a quote is still open', () => {
+  it('is split into words with their positions, even while a quote is still open', () => {
     expect(tokensOf('tenant:"Big Co" abc state:"unk')).toEqual([
       { start: 0, end: 15, name: 'tenant', value: 'Big Co', valueStart: 7 },
       { start: 16, end: 19, name: null, value: 'abc', valueStart: 16 },

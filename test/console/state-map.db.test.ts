@@ -31,8 +31,8 @@ const sample = (state: State, agoMinutes: number, count: number) =>
     [agoMinutes, state, count],
   )
 
-describe('the drawing', () => {
-  it('has a place for every state and every move, in both of its shapes, within its frame', () => {
+describe('the state map’s drawing', () => {
+  it('has a place for every state and every move within its frame, wide and narrow', () => {
     for (const layout of [WIDE, NARROW]) {
       expect(Object.keys(layout.boxes).toSorted()).toEqual([...STATES].toSorted())
       expect(Object.keys(layout.arrows).toSorted()).toEqual([...FLOW_NAMES].toSorted())
@@ -62,7 +62,7 @@ describe('the state map', () => {
     expect(Object.values(states).some(({ estimated }) => estimated)).toBe(false)
   })
 
-  it('says how many move along each arrow a minute, over the window and no longer', async () => {
+  it('gives the moves per minute along each arrow within the window', async () => {
     await move('reserved', 5, 120)
     await move('reserved', 30, 60)
     await move('lost', 10, 6)
@@ -73,7 +73,7 @@ describe('the state map', () => {
     expect(day.flows.reserved).toBeCloseTo(6180 / 1440)
   })
 
-  it('leads from each arrow to the keys that it brings, and from the last one nowhere', async () => {
+  it('links each arrow to the keys of the state it leads to, and the arrow of deletion to nothing', async () => {
     const { flowLinks, stateLinks } = await readStateMap(bench.store, { window: '1h' })
     expect(flowLinks.lost).toBe('/keys?state=unknown')
     expect(flowLinks.reclaimed).toBe('/keys?state=in_progress')
@@ -81,7 +81,7 @@ describe('the state map', () => {
     expect(stateLinks.failed_retryable).toBe('/keys?state=failed_retryable')
   })
 
-  it('of one tenant counts and leads to that tenant’s', async () => {
+  it('of one tenant counts and links to that tenant’s keys only', async () => {
     const gateway = scriptedGateway()
     await bench.place(gateway, orderOf(), { key: newKey() })
     await bench.place(gateway, orderOf(), { key: newKey(), tenantId: 'ten_other' })
@@ -96,7 +96,7 @@ describe('the state map', () => {
     })
   })
 
-  it('of one tenant with more keys than are counted says that it is an estimate', async () => {
+  it('of one tenant marks a count as an estimate when there are more keys than are counted', async () => {
     await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER ALL')
     await bench.rows(
       `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
@@ -121,7 +121,7 @@ describe('the state map', () => {
     expect(history.toSorted((a, b) => a - b)).toEqual(history)
   })
 
-  it('names the state that piles up, and what goes in and out of it', async () => {
+  it('names the state that piles up, with its moves in and out per minute', async () => {
     const gateway = scriptedGateway()
     for (let i = 0; i < 9; i++) gateway.nextCall(timedOut)
     for (let i = 0; i < 9; i++) await bench.place(gateway, orderOf(), { key: newKey() })
@@ -135,8 +135,8 @@ describe('the state map', () => {
   })
 })
 
-describe('whether there has ever been a key', () => {
-  it('is no before the first, and yes when only its order is left', async () => {
+describe('hasHadKeys', () => {
+  it('is false before the first key, and still true when only the key’s order is left', async () => {
     expect(await hasHadKeys(bench.store)).toBe(false)
     await bench.place(scriptedGateway(), orderOf(), { key: newKey() })
     expect(await hasHadKeys(bench.store)).toBe(true)
@@ -148,19 +148,19 @@ describe('whether there has ever been a key', () => {
   })
 })
 
-describe('a state is', () => {
-  it('calm where it is as usual, however large', () => {
+describe('the emphasis of a state is', () => {
+  it('“calm” when its count is as usual, however large', () => {
     expect(emphasisOf({ count: 921_000, usual: 918_000, history: [900_000] })).toBe('calm')
     expect(emphasisOf({ count: 15, usual: 10, history: [1] })).toBe('calm')
   })
-  it('calm where nobody knows what is usual, or where it is only a few', () => {
+  it('“calm” when the usual count is unknown, or the count is small', () => {
     expect(emphasisOf({ count: 500, usual: null, history: [] })).toBe('calm')
     expect(emphasisOf({ count: 4, usual: 0, history: [0] })).toBe('calm')
   })
-  it('above where it is more than one and a half times as large as usual', () => {
+  it('“above” when its count is more than one and a half times the usual', () => {
     expect(emphasisOf({ count: 16, usual: 10, history: [10] })).toBe('above')
   })
-  it('piling up where it is more than three times as large and rising, and only then', () => {
+  it('“piling” only when its count is more than three times the usual and rising', () => {
     expect(emphasisOf({ count: 31, usual: 10, history: [12, 20] })).toBe('piling')
     expect(emphasisOf({ count: 31, usual: 10, history: [90, 60] })).toBe('above')
     expect(emphasisOf({ count: 31, usual: 10, history: [] })).toBe('above')

@@ -54,8 +54,8 @@ const STEPS = [
   ['30d', 21_600, 120],
 ] as const
 
-describe.each(STEPS)('the window %s', (window, step, count) => {
-  it('has a row for each step, aligned to the clock, and only the last is still filling', async () => {
+describe.each(STEPS)('the statistics window %s', (window, step, count) => {
+  it('has a row for each step, aligned to the clock, and only the last row is incomplete', async () => {
     const read = await stats(window)
     expect(Stats.parse(read)).toEqual(read)
     expect(read).toMatchObject({ window, step })
@@ -78,7 +78,7 @@ describe.each(STEPS)('the window %s', (window, step, count) => {
     expect(read.replayDelay).toEqual({ p50: null, p95: null, p99: null, p999: null, count: 0 })
   })
 
-  it('counts each thing once, in its step, whether it is rolled up yet or not', async () => {
+  it('counts each event once, whether it is rolled up yet or not', async () => {
     const inWindow = [
       0,
       1,
@@ -99,7 +99,7 @@ describe.each(STEPS)('the window %s', (window, step, count) => {
   })
 })
 
-describe('a scope', () => {
+describe('a statistics scope', () => {
   beforeEach(async () => {
     await add(1, 1, { tenant: 'ten_a' })
     await add(1, 10, { tenant: 'ten_b' })
@@ -115,14 +115,14 @@ describe('a scope', () => {
     [{ endpoint: 'refunds' }, 100],
     [{ tenant: 'other', endpoint: ORDERS }, 10],
     [{ endpoint: 'nothing' }, 0],
-  ])('of %j counts %d', async (scope, expected) => {
+  ])('of %j counts %d reservations', async (scope, expected) => {
     for (const window of ['1h', '7d'] as const)
       expect((await stats(window, scope)).totals.reserve_created).toBe(expected)
   })
 })
 
-describe('latency', () => {
-  it('is interpolated from the buckets, for each step and for the window', async () => {
+describe('the latency in the statistics', () => {
+  it('is interpolated from histogram buckets, for each step and for the window', async () => {
     await add(5, 90, { metric: 'duration', bucket: '0.1' })
     await add(5, 10, { metric: 'duration', bucket: '1' })
     await add(2, 100, { metric: 'duration', bucket: '0.001' })
@@ -136,14 +136,14 @@ describe('latency', () => {
   })
 })
 
-describe('advice', () => {
-  it('is not given from too little, and says so', () => {
+describe('the advice on lease and retention', () => {
+  it('is not given from too few samples, and says so', () => {
     const { lease, retention } = adviseOn(SETTINGS, { '0.1': 499 }, { '1': 999 })
     expect(lease).toMatchObject({ enough: false, samples: 499, recommendedSeconds: null, warn: false })
     expect(retention).toMatchObject({ enough: false, samples: 999, recommendedSeconds: null, warn: false })
   })
 
-  it('is three times the p99 for the lease, and a warning under twice', () => {
+  it('recommends a lease of three times the p99, and warns of a lease below twice the p99', () => {
     const slow = { '10': 1000, '30': 1000 }
     const p99 = 10 + 20 * 0.98
     const { lease } = adviseOn(SETTINGS, slow, {})
@@ -152,11 +152,11 @@ describe('advice', () => {
     expect(adviseOn({ ...SETTINGS, leaseSeconds: 59 }, slow, {}).lease.warn).toBe(true)
   })
 
-  it('never recommends a lease that a start would refuse', () => {
+  it('never recommends a lease too short for a node to start with', () => {
     expect(adviseOn(SETTINGS, { '0.001': 1000 }, {}).lease.recommendedSeconds).toBe(21)
   })
 
-  it('covers 99.9 % of those who came for an answer', () => {
+  it('recommends a retention that covers 99.9 % of the replay delays', () => {
     const delays = { '1': 9000, '43200': 985, '172800': 15 }
     const { retention } = adviseOn(SETTINGS, {}, delays)
     expect(retention).toMatchObject({ enough: true, recommendedSeconds: 172_800, warn: true })
@@ -164,7 +164,7 @@ describe('advice', () => {
     expect(adviseOn(SETTINGS, {}, { '1': 9999, '43200': 1 }).retention.recommendedSeconds).toBe(1)
   })
 
-  it('measures attempts over a week and delays over a month, and knows a tenant’s own retention', async () => {
+  it('uses attempts of a week and replay delays of a month, and a tenant’s own retention', async () => {
     await bench.db.query(
       `INSERT INTO metric_hours (at, metric, endpoint, tenant_id, bucket, value)
        SELECT date_trunc('hour', clock_timestamp()) - d * interval '1 day', metric, $1, 'ten_a', '1', 1000

@@ -52,12 +52,12 @@ async function shown(): Promise<Map<string, string>> {
   return new Map([...figures].map(([, name, text]) => [name!, unescaped(text!)]))
 }
 
-test('the page shows every example, letter by letter', async () => {
+test('/docs shows every example file, character by character', async () => {
   const onPage = await shown()
   for (const name of EXAMPLES) expect(onPage.get(name), name).toBe(exampleText(name))
 })
 
-describe('the shell lines, pasted one after the other', () => {
+describe('the shell examples of /docs, run in one shell', () => {
   let output: Record<string, string>
   beforeAll(async () => {
     const onPage = await shown()
@@ -82,17 +82,17 @@ describe('the shell lines, pasted one after the other', () => {
 
   const statusesOf = (name: string) => [...output[name]!.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status)
 
-  test('an order, its replay, and a reused key', () => {
+  test('first-order.sh gets a 201, its replay, and a 422 for a reused key', () => {
     expect(statusesOf('first-order.sh')).toEqual(['201', '201', '422'])
     expect(output['first-order.sh']!.match(/^idempotent-replayed: true/gim)).toHaveLength(1)
     expect(output['first-order.sh']).toContain('"code":"idempotency_key_reused"')
   })
 
-  test('a loop that goes on until the answer is final', () => {
+  test('until-final.sh ends with the final 201', () => {
     expect(output['until-final.sh']!.trim()).toBe('201')
   })
 
-  test('reads, a look-up and a refund', () => {
+  test('refund.sh reads orders and the status of a key, and makes a refund', () => {
     const text = output['refund.sh']!
     expect(text).toContain('"status":"paid"')
     expect(text).toContain('"nextCursor"')
@@ -101,7 +101,7 @@ describe('the shell lines, pasted one after the other', () => {
     expect(text).toContain('"amountCents":500')
   })
 
-  test('an order that is accepted first and answered later', () => {
+  test('later.sh gets a 202 for an accepted order and its 201 later', () => {
     expect(statusesOf('later.sh')).toEqual(['202', '201'])
   })
 })
@@ -126,8 +126,8 @@ function pageClient(options: Partial<ClientOptions> = {}) {
 const place = (client: Client, body: object, key = freshKey()): Promise<Answer<OrderView>> =>
   client.post<OrderView>('/api/orders', key, body)
 
-describe('the TypeScript client', () => {
-  test('503: proven not charged, so the same key runs again', async () => {
+describe('the TypeScript client of /docs', () => {
+  test('retries a 503 (proven not charged) with the same key, and the order is charged once', async () => {
     const { client, pauses } = pageClient()
     const body = orderBody({ paymentMethod: 'pm_refused_once' })
     expect(await place(client, body)).toMatchObject({ status: 201, replayed: false, tries: 2 })
@@ -135,7 +135,7 @@ describe('the TypeScript client', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('504, then 409 until the outcome is found: the answer of the one charge', async () => {
+  test('retries a 504, then 409s, until it gets the response of the single charge', async () => {
     const { client } = pageClient()
     const body = orderBody({ paymentMethod: 'pm_error_once' })
     const answer = await place(client, body)
@@ -144,7 +144,7 @@ describe('the TypeScript client', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('its own time-out: the same key gets the answer of the try that it left', async () => {
+  test('retries with the same key after its own timeout, and gets the response of the abandoned try', async () => {
     const { client, pauses } = pageClient({ timeoutMs: 300 })
     const body = orderBody({ paymentMethod: 'pm_slow_800' })
     expect(await place(client, body)).toMatchObject({ status: 201, replayed: true })
@@ -164,7 +164,7 @@ describe('the TypeScript client', () => {
     return { key, body, first }
   }
 
-  test('409: waits for as long as it is told, and gets the first answer', async () => {
+  test('waits as long as a 409 demands, then gets the first response as a replay', async () => {
     const { key, body, first } = await underWay()
     const { client, pauses } = pageClient()
     const answer = await place(client, body, key)
@@ -174,13 +174,13 @@ describe('the TypeScript client', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('with Prefer: wait there is no 409, and one try is enough', async () => {
+  test('with Prefer: wait, gets the replay of a running request in one try, without a 409', async () => {
     const { key, body, first } = await underWay()
     expect(await place(pageClient({ waitSeconds: 10 }).client, body, key)).toMatchObject({ replayed: true, tries: 1 })
     expect((await first).status).toBe(201)
   })
 
-  test('an answer that is lost on its way', async () => {
+  test('gets a replay when the first response is lost on the network', async () => {
     const { client } = pageClient({ timeoutMs: 500 })
     const body = orderBody()
     const key = freshKey()
@@ -195,7 +195,7 @@ describe('the TypeScript client', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('429: slows down and comes back with the same key', async () => {
+  test('waits after a 429, then succeeds with the same key', async () => {
     const tenant = await addTenant(site.databaseUrl, { newKeysPerMinute: 1 })
     const { client, pauses } = pageClient({
       apiKey: tenant.apiKey,
@@ -217,7 +217,7 @@ describe('the TypeScript client', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('422 is a bug and not a retry: one try, no new key, nothing charged', async () => {
+  test('throws Refused on a 422 without a retry, and nothing is charged', async () => {
     const { client, pauses } = pageClient()
     const key = freshKey()
     await place(client, orderBody(), key)
@@ -229,7 +229,7 @@ describe('the TypeScript client', () => {
     expect(await countCharges(site.url, other.customerId)).toBe(0)
   })
 
-  test('respond-async: comes back until the worker is done', async () => {
+  test('with respond-async, repeats the request until the worker has finished it', async () => {
     const { client } = pageClient()
     const body = orderBody({ paymentMethod: 'pm_slow_300' })
     const answer = await client.post<OrderView>('/api/orders', freshKey(), body, { respondAsync: true })
@@ -237,7 +237,7 @@ describe('the TypeScript client', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('a refund has a key of its own', async () => {
+  test('makes a refund with its own key', async () => {
     const { client } = pageClient()
     const { body: order } = await place(client, orderBody())
     const answer = await client.post<RefundView>(`/api/orders/${order.id}/refunds`, freshKey(), { amountCents: 500 })
@@ -245,21 +245,21 @@ describe('the TypeScript client', () => {
     expect((await client.get<OrderView>(`/api/orders/${order.id}`)).body.refundedCents).toBe(500)
   })
 
-  test('an outcome that stays unknown ends as “not known yet”, never as a failure', async () => {
+  test('throws NotKnownYet when an outcome stays unknown', async () => {
     const { client } = pageClient({ giveUpAfterMs: 2500 })
     const error = await place(client, orderBody({ paymentMethod: 'pm_unreachable' })).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(NotKnownYet)
   })
 })
 
-describe('the purchase of the page', () => {
+describe('the purchase example of /docs', () => {
   const open = (paymentMethod: string): Purchase & { order: ReturnType<typeof orderBody> } => ({
     key: freshKey(),
     order: orderBody({ paymentMethod }),
     state: 'open',
   })
 
-  test('is paid once, however often it is taken up', async () => {
+  test('is charged once when payFor runs twice', async () => {
     const purchase = open('pm_ok')
     const paid = await payFor(pageClient().client, purchase)
     expect(paid).toMatchObject({ state: 'paid', orderId: expect.stringMatching(/^ord_/) })
@@ -267,7 +267,7 @@ describe('the purchase of the page', () => {
     expect(await countCharges(site.url, purchase.order.customerId)).toBe(1)
   })
 
-  test('stays open with its key while nobody can say, and is settled when it is taken up again', async () => {
+  test('stays open with its key while the outcome is unknown, and is paid when payFor runs again', async () => {
     const purchase = open('pm_error_once')
     const still = await payFor(pageClient({ giveUpAfterMs: 0 }).client, purchase)
     expect(still).toMatchObject({ state: 'open', key: purchase.key, nextTryAt: expect.any(Date) })
@@ -275,12 +275,12 @@ describe('the purchase of the page', () => {
     expect(await countCharges(site.url, purchase.order.customerId)).toBe(1)
   })
 
-  test('is not paid when it is declined', async () => {
+  test('ends as not_paid when the payment is declined', async () => {
     const purchase = open('pm_declined')
     expect(await payFor(pageClient().client, purchase)).toMatchObject({ state: 'not_paid' })
   })
 
-  test('is looked at, not paid again, when it is taken up too late', async () => {
+  test('gets its real state without a second charge when payFor runs after the key expired', async () => {
     const { apiKey } = await addTenant(site.databaseUrl, { retentionHours: 0.3 / 3600 })
     const { client } = pageClient({ apiKey })
     const [wanted, refused] = [open('pm_ok'), open('pm_declined')]
@@ -298,7 +298,7 @@ describe('the purchase of the page', () => {
     expect(await countCharges(site.url, wanted.order.customerId)).toBe(1)
   })
 
-  test('with a key that belongs to another order it is nothing for a program to decide', async () => {
+  test('makes payFor throw the 422 when its key belongs to another order', async () => {
     const first = open('pm_ok')
     await payFor(pageClient().client, first)
     const second = { ...open('pm_ok'), key: first.key }

@@ -34,20 +34,20 @@ beforeAll(async () => {
 })
 afterAll(() => site?.close())
 
-test('every block of it works, and every call in it is answered with a 2xx', async () => {
+test('every command block of docs/operations.md works, and every call in it is answered with a 2xx', async () => {
   const { code, tail, output } = await paste([...TOOLS, ...BLOCKS], env)
   expect({ code, tail }).toEqual({ code: 0, tail: '' })
   expect(output).toMatch(/\d+ entries, the chain holds/)
 })
 
-test('a call that is refused ends it, and says why', async () => {
+test('a refused call ends the pasted commands of docs/operations.md and prints why', async () => {
   const { code, output } = await paste([...TOOLS, 'oo GET keys/idem_00000000000000000000000000', 'echo went on'], env)
   expect(code).not.toBe(0)
   expect(output).toContain('"code":"not_found"')
   expect(output).not.toContain('went on')
 })
 
-test('what it did is in the audit log', async () => {
+test('the commands of docs/operations.md leave their actions in the audit log', async () => {
   const answer = await send(`${site.url}/api/admin/audit`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
   expect(answer.status).toBe(200)
   const log = answer.bytes.toString()
@@ -55,7 +55,7 @@ test('what it did is in the audit log', async () => {
     expect(log).toContain(`"${action}"`)
 })
 
-test('it shows, with the runbooks, every call that the operator API has', async () => {
+test('docs/operations.md and docs/runbooks.md show every call of the operator API', async () => {
   const { paths } = (await send(`${site.url}/api/openapi.json`)).json<{ paths: Record<string, object> }>()
   const shown = (readDoc('docs/operations.md') + readDoc('docs/runbooks.md')).replaceAll(/"?\$\w+"?/g, '{id}')
   const missing = Object.keys(paths)

@@ -27,8 +27,8 @@ const untilGone = (client: Client, key: string) =>
     (answer) => answer.status === 410,
   )
 
-describe.concurrent('after its retention', () => {
-  test('a paid order’s key is 410, with the order and the first status, and nothing is charged again', async () => {
+describe.concurrent('the retention of a key', () => {
+  test('a paid order’s key is 410 afterwards, with the order and the first status, and nothing is charged again', async () => {
     const key = freshKey()
     const body = orderBody()
     const first = await site.client.order(key, body)
@@ -52,7 +52,7 @@ describe.concurrent('after its retention', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('a declined order’s key is 410 with 402', async () => {
+  test('a declined order’s key is 410 afterwards, with the first status 402', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_declined' })
     await site.client.order(key, body)
@@ -61,7 +61,7 @@ describe.concurrent('after its retention', () => {
     expect(problem).toMatchObject({ resource: { type: 'order' }, response: { status: 402 } })
   })
 
-  test('a key that could have been retried is 410 without a status', async () => {
+  test('a retryable key is 410 afterwards, without a status', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_refused_once' })
     await site.client.order(key, body)
@@ -71,7 +71,7 @@ describe.concurrent('after its retention', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(0)
   })
 
-  test('another request with the key is still told that it is another', async () => {
+  test('another request with the key is still 422 afterwards', async () => {
     const key = freshKey()
     await site.client.order(key, orderBody())
     await untilGone(site.client, key)
@@ -89,7 +89,7 @@ describe.concurrent('after its retention', () => {
     expectProblem(await site.client.order(key, body), 409, 'idempotency_outcome_unknown', 'later')
   })
 
-  test('a tenant’s own retention overrides it, longer and shorter', async () => {
+  test('a tenant’s own retention overrides the default, longer or shorter', async () => {
     const longer = createClient(site.url, (await addTenant(site.databaseUrl, { retentionHours: 2 })).apiKey)
     const shorter = createClient(site.url, (await addTenant(site.databaseUrl, { retentionHours: 0.0001 })).apiKey)
     const [longKey, shortKey] = [freshKey(), freshKey()]

@@ -16,7 +16,7 @@ afterAll(() => site?.close())
 const exported = (query: string, token: string | undefined = ADMIN_TOKEN) =>
   send(`${site.url}/api/admin/keys/export?${query}`, { headers: { authorization: token && `Bearer ${token}` } })
 
-test('CSV has what the filter matches, newest first, as a file of its own', async () => {
+test('a CSV export has the keys that match the filter, newest first, as an attachment', async () => {
   const { status, headers, bytes } = await exported('format=csv&state=completed')
   expect(status).toBe(200)
   expect(headers['content-type']).toMatch(/^text\/csv/)
@@ -27,7 +27,7 @@ test('CSV has what the filter matches, newest first, as a file of its own', asyn
   expect(lines.map((line) => line.split(',')[at])).toEqual([...KEYS].reverse())
 })
 
-test('JSON has the same, each key with its tenant, order and amount', async () => {
+test('a JSON export has the keys that match the filter, each with its tenant, order and currency', async () => {
   const answer = await exported('format=json&state=completed&sort=createdAt')
   expect(answer.headers['content-type']).toBe('application/json')
   const keys = answer.json<{ key: string; tenant: string; orderId: string; currency: string }[]>()
@@ -36,7 +36,7 @@ test('JSON has the same, each key with its tenant, order and amount', async () =
     expect(key).toMatchObject({ tenant: 'demo', orderId: expect.stringMatching(/^ord_/), currency: 'USD' })
 })
 
-test('only the named ones, where some are named', async () => {
+test('an export by ids has only the named keys', async () => {
   const all = (await exported('format=json')).json<{ id: string }[]>()
   expect(all).toHaveLength(4)
   const [, second, , last] = all.map(({ id }) => id)
@@ -44,12 +44,12 @@ test('only the named ones, where some are named', async () => {
   expect(some.map(({ id }) => id)).toEqual([last, second])
 })
 
-test('nothing that matches is an empty file, and no error', async () => {
+test('an export without matching keys is an empty file, not an error', async () => {
   expect((await exported('format=json&tenant=nobody')).json()).toEqual([])
   expect((await exported('tenant=nobody')).bytes.toString().split('\r\n')).toHaveLength(2)
 })
 
-test('strangers get nothing, and what can’t be read is said', async () => {
+test('an export is 401 with an unknown token and 400 with an invalid query', async () => {
   expectProblem(await exported('format=csv', 'nobody'), 401, 'unauthenticated', 'same')
   expectProblem(await exported('format=xml'), 400, 'invalid_request', 'same')
   expectProblem(await exported('sort=-replayCount'), 400, 'invalid_request', 'same')

@@ -60,7 +60,7 @@ describe('a page', () => {
   const nonceOf = ({ headers }: Answer) =>
     /script-src 'self' 'nonce-([\w-]+)' 'strict-dynamic'(?:;|$)/.exec(String(headers['content-security-policy']))?.[1]
 
-  test.each(PAGES)('%s may run the scripts that carry its nonce and no others, in no frame', async (path, status) => {
+  test.each(PAGES)('%s has a policy that allows only scripts with its nonce and no framing', async (path, status) => {
     const page = await ask(path)
     expect(page.status).toBe(status)
     const nonce = nonceOf(page)
@@ -84,20 +84,20 @@ describe('a page', () => {
     expect(html).not.toMatch(/\son[a-z]+="/)
   })
 
-  test('has a nonce that nobody can know before', async () => {
+  test('has a new nonce in each response, and ignores a nonce in the request', async () => {
     const seen = await Promise.all(Array.from({ length: 5 }, () => ask('/docs').then(nonceOf)))
     expect(new Set(seen).size).toBe(5)
     const sent = { 'content-security-policy': "script-src 'nonce-mine'", 'x-nonce': 'mine' }
     expect((await ask('/docs', { headers: sent })).bytes.toString()).not.toContain('nonce="mine"')
   })
 
-  test('is not stored by anybody on the way', async () => {
+  test('is sent with Cache-Control: no-store', async () => {
     expect((await ask('/docs')).headers['cache-control']).toContain('no-store')
   })
 })
 
-describe('a file beside the pages', () => {
-  test('is what it says it is', async () => {
+describe('a static file', () => {
+  test('is sent with X-Content-Type-Options: nosniff', async () => {
     const [script] = /\/_next\/static\/[^"]+\.js/.exec((await ask('/docs')).bytes.toString())!
     for (const path of [script, '/icon.svg']) {
       const file = await ask(path)
@@ -106,7 +106,7 @@ describe('a file beside the pages', () => {
     }
   })
 
-  test('tells crawlers to stay away, without a session', async () => {
+  test('robots.txt disallows crawlers and needs no session', async () => {
     const { status, headers, bytes } = await ask('/robots.txt')
     expect({ status, location: headers.location }).toEqual({ status: 200, location: undefined })
     expect(headers).toMatchObject({
@@ -122,22 +122,22 @@ const json = { 'content-type': 'application/json' }
 /** One of each kind of answer. */
 const ANSWERS: [string, number, string, Sending?][] = [
   ['a client’s read', 200, '/api/orders', { headers: bearer }],
-  ['a stranger’s read', 401, '/api/orders'],
+  ['an unauthenticated read', 401, '/api/orders'],
   ['a refused order', 400, '/api/orders', { method: 'POST', headers: { ...bearer, ...json }, body: {} }],
   ['an operator’s read', 200, '/api/sandbox/charges?customerId=x', { headers: operator }],
-  ['a stranger’s look at it', 401, '/api/admin/tenants'],
+  ['an unauthenticated read of the operator API', 401, '/api/admin/tenants'],
   ['a refused webhook', 400, '/api/webhooks/sandbox', { method: 'POST', headers: json, body: '{}' }],
   ['health', 200, '/api/health'],
   ['readiness', 200, '/api/ready'],
   ['metrics', 200, '/api/metrics', { headers: { authorization: `Bearer ${METRICS_TOKEN}` } }],
-  ['a stranger’s metrics', 401, '/api/metrics'],
-  ['the reference for machines', 200, '/api/openapi.json'],
-  ['a path of the API that is not there', 404, '/api/no/such/path'],
+  ['an unauthenticated read of the metrics', 401, '/api/metrics'],
+  ['the OpenAPI document', 200, '/api/openapi.json'],
+  ['an unknown path of the API', 404, '/api/no/such/path'],
 ]
 
 describe('an answer of the API', () => {
   test.each(ANSWERS)(
-    '%s is no page, is what it says it is, and stays with who asked',
+    '%s has a policy that loads nothing, nosniff, and no-store unless it is public',
     async (_, status, path, sending) => {
       const answer = await ask(path, sending)
       expect(answer.status).toBe(status)
@@ -156,14 +156,14 @@ describe('x-request-id', () => {
     ...ANSWERS,
     ['an order', 201, '/api/orders'],
     ['a page', 200, '/docs'],
-    ['a page that is not there', 404, '/nothing/here'],
+    ['an unknown page', 404, '/nothing/here'],
   ]
   const askWith = (path: string, status: number, sending: Sending = {}, headers: Headers = {}): Promise<Answer> =>
     status === 201
       ? client.order(freshKey(), orderBody(), headers)
       : ask(path, { ...sending, headers: { ...sending.headers, ...headers } })
 
-  test.each(everything)('of %s is the caller’s own, or one of ours', async (_, status, path, sending) => {
+  test.each(everything)('in the answer to %s is the caller’s or a generated one', async (_, status, path, sending) => {
     const given = `trace:${randomUUID()}`
     const own = await askWith(path, status, sending, { 'x-request-id': given })
     expect(own.status).toBe(status)
@@ -174,11 +174,11 @@ describe('x-request-id', () => {
 
   test.each([
     ['with a space', 'two words'],
-    ['that would end a line of JSON', '"},{"'],
+    ['with the delimiters of JSON', '"},{"'],
     ['that is too long', 'x'.repeat(129)],
     ['that is empty', ''],
     ['that is markup', '<script>'],
-  ])('%s is replaced', async (_, given) => {
+  ])('%s is replaced by a generated one', async (_, given) => {
     for (const path of ['/api/health', '/api/admin/tenants', '/docs'])
       expect((await ask(path, { headers: { 'x-request-id': given } })).headers['x-request-id']).toMatch(/^req_/)
   })
@@ -197,7 +197,7 @@ describe('x-request-id', () => {
   }
   const said = (timeline: Event[]) => timeline.map(({ event, requestId }) => `${event} ${requestId}`)
 
-  test('is on every event of the record, also on those that a worker writes later', async () => {
+  test('is on every timeline event of the record, including those that a worker writes later', async () => {
     const [key, later] = [freshKey(), freshKey()]
     await client.order(key, orderBody(), { 'x-request-id': 'at-once' })
     expect(said(await timelineOf(key))).toEqual(['reserved at-once', 'settled at-once'])
@@ -209,7 +209,7 @@ describe('x-request-id', () => {
     expect(said(await timelineOf(later))).toEqual(['accepted for-later', 'claimed for-later', 'settled for-later'])
   })
 
-  test('of who came later is on what that one did: a second try, a webhook', async () => {
+  test('of a second try or a webhook is on the timeline events that it caused', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_refused_once' })
     await client.order(key, body, { 'x-request-id': 'first-try' })
@@ -245,14 +245,14 @@ describe('x-request-id', () => {
   })
 })
 
-describe('a stranger at the operators’ door', () => {
+describe('an unauthenticated call of the operator API', () => {
   const counted = async () => {
     const { bytes } = await ask('/api/metrics', { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
     return Number(/^onceover_operator_unauthenticated_total (\d+)$/m.exec(bytes.toString())?.[1])
   }
   const entries = () => runSql(database.url, 'SELECT count(*) FROM audit_entries')
 
-  test('is counted, and can’t fill the audit log', async () => {
+  test('is counted in a metric, and writes nothing to the audit log', async () => {
     const [count, written] = [await counted(), await entries()]
     for (const headers of [{}, { authorization: 'Bearer nobody' }, { cookie: 'onceover.session_token=x' }])
       expectProblem(await ask('/api/admin/tenants', { headers }), 401, 'unauthenticated', 'same')

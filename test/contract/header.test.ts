@@ -13,7 +13,7 @@ let serial = 0
 /** A key of a given length that no other test has. */
 const keyOf = (length: number) => `${++serial}-`.padEnd(length, 'k')
 
-describe('both spellings are taken and mean the same key', () => {
+describe('bare and quoted Idempotency-Key headers mean the same key', () => {
   test.each(['bare first', 'quoted first'])('%s', async (first) => {
     const key = freshKey()
     const body = orderBody()
@@ -26,7 +26,7 @@ describe('both spellings are taken and mean the same key', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('parameters and white space around it are ignored', async () => {
+  test('parameters and white space around the key are ignored', async () => {
     const key = freshKey()
     const body = orderBody()
     const first = await site.client.order(key, body)
@@ -44,7 +44,7 @@ describe('both spellings are taken and mean the same key', () => {
   })
 })
 
-describe('taken', () => {
+describe('an Idempotency-Key header is accepted', () => {
   test.each([
     ['bare, 16 characters', () => keyOf(16)],
     ['bare, 255 characters', () => keyOf(255)],
@@ -62,7 +62,7 @@ describe('taken', () => {
   test.each([
     ['quoted, 16 characters', () => keyOf(16)],
     ['quoted, 255 characters', () => keyOf(255)],
-    ['quoted, 255 characters that are spelled with more', () => `${keyOf(200)}${'"\\'.repeat(27)}x`],
+    ['quoted, 255 characters, not counting escapes', () => `${keyOf(200)}${'"\\'.repeat(27)}x`],
     [
       'quoted, every printable character',
       () => `${keyOf(16)}${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}`,
@@ -77,18 +77,18 @@ describe('taken', () => {
   })
 })
 
-describe('refused with its reason', () => {
+describe('an Idempotency-Key header is refused with a reason', () => {
   test.each([
     ['15 characters, bare', 'k'.repeat(15), /15/],
     ['256 characters, bare', 'k'.repeat(256), /256/],
     ['15 characters, quoted', `"${'k'.repeat(15)}"`, /15/],
     ['256 characters, quoted', `"${'k'.repeat(256)}"`, /256/],
-    ['15 characters, however many it is spelled with', `"${'\\"'.repeat(15)}"`, /15/],
+    ['15 characters, not counting escapes', `"${'\\"'.repeat(15)}"`, /15/],
     ['empty', '', /empty/],
     ['empty, quoted', '""', /\b0\b/],
     ['a quote that does not close', `"${'k'.repeat(20)}`, /String/],
-    ['something behind the quote', `"${'k'.repeat(20)}"x`, /String/],
-    ['an escape that is none', `"${'k'.repeat(20)}\\n"`, /String/],
+    ['text after the closing quote', `"${'k'.repeat(20)}"x`, /String/],
+    ['an invalid escape', `"${'k'.repeat(20)}\\n"`, /String/],
     ['a list of strings', `"${'k'.repeat(20)}", "${'l'.repeat(20)}"`, /String/],
     ['a string with a broken parameter', `"${'k'.repeat(20)}";A=1`, /String/],
     ['a bare key with a space', `${'k'.repeat(10)} ${'k'.repeat(10)}`, /space/],
@@ -101,7 +101,7 @@ describe('refused with its reason', () => {
     ['an e-mail address, quoted', '"jane.doe+shop@mail.example.org"', /e-mail/],
     ['a phone number', '+123456789012345', /phone/],
     ['a phone number, quoted', '"+123456789012345"', /phone/],
-    ['a phone number that is too short for a key too', '+4915112', /phone/],
+    ['a phone number shorter than a key', '+4915112', /phone/],
     ['a card number', '4242424242424242', /Luhn/],
     ['a card number, quoted', '"4242424242424242"', /Luhn/],
     ['19 digits that pass the Luhn check', '6304000000000000000', /Luhn/],
@@ -132,14 +132,14 @@ describe('refused with its reason', () => {
   })
 })
 
-test('refunds ask for the header too', async () => {
+test('refunds require the Idempotency-Key header too', async () => {
   const order = (await site.client.order(freshKey(), orderBody())).json<{ id: string }>()
   const answer = await site.client.send(`/api/orders/${order.id}/refunds`, { method: 'POST', body: {} })
   expectProblem(answer, 400, 'idempotency_key_missing', 'new')
   expectProblem(await site.client.refund(order.id, 'short'), 400, 'idempotency_key_invalid', 'new')
 })
 
-test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('%s never asks for the header', async (method) => {
+test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('%s never requires an Idempotency-Key', async (method) => {
   const answer = await site.client.send('/api/orders', { method })
   expect(answer.bytes.toString()).not.toContain('idempotency_key')
   expect(answer.status === 200 || answer.status === 204 || answer.status === 405).toBe(true)

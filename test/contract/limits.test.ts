@@ -21,8 +21,8 @@ async function place(client: Client, paymentMethod = 'pm_ok') {
   return { key, body, answer: await client.order(key, body) }
 }
 
-describe('the rate', () => {
-  test('one record more than a minute’s rate is 429 and leaves no record', async () => {
+describe('the rate limit for new keys', () => {
+  test('answers 429 to one new key more than a minute’s rate, and stores no record', async () => {
     const client = await tenantWith({ newKeysPerMinute: 5 })
     for (let i = 0; i < 5; i++) expect((await place(client)).answer.status).toBe(201)
     const { key, answer } = await place(client)
@@ -33,7 +33,7 @@ describe('the rate', () => {
     expect((await client.record(key)).status).toBe(404)
   })
 
-  test('a burst is held to it exactly on one node', async () => {
+  test('is exact for a burst on one node', async () => {
     const client = await tenantWith({ newKeysPerMinute: 10 })
     const answers = await Promise.all(Array.from({ length: 40 }, () => place(client)))
     const statuses = answers.map(({ answer }) => answer.status)
@@ -41,7 +41,7 @@ describe('the rate', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(30)
   })
 
-  test('at the rate a replay, a 402, a 409, a 422, a re-claim and a read go on as ever', async () => {
+  test('lets replays, 402, 409, 422, re-claims and reads pass when it is used up', async () => {
     const client = await tenantWith({ newKeysPerMinute: 5 })
     const paid = await place(client)
     const declined = await place(client, 'pm_declined')
@@ -65,7 +65,7 @@ describe('the rate', () => {
     expect((await slow).status).toBe(201)
   })
 
-  test('what leaves no record does not count', async () => {
+  test('does not count requests that leave no record', async () => {
     const client = await tenantWith({ newKeysPerMinute: 2 })
     for (let i = 0; i < 5; i++) {
       expect((await client.order(freshKey(), '{}')).status).toBe(400)
@@ -77,7 +77,7 @@ describe('the rate', () => {
     expect((await place(client)).answer.status).toBe(429)
   })
 
-  test('it counts the records of all endpoints together, accepted ones too', async () => {
+  test('counts the records of all endpoints together, including accepted requests', async () => {
     const client = await tenantWith({ newKeysPerMinute: 3 })
     const order = (await place(client)).answer.json<OrderView>()
     expect((await client.refund(order.id, freshKey(), { amountCents: 1 })).status).toBe(201)
@@ -88,14 +88,14 @@ describe('the rate', () => {
     expect((await client.record(key, REFUNDS)).status).toBe(404)
   })
 
-  test('is each tenant’s own', async () => {
+  test('is separate for each tenant', async () => {
     const [one, other] = [await tenantWith({ newKeysPerMinute: 1 }), await tenantWith({ newKeysPerMinute: 1 })]
     expect((await place(one)).answer.status).toBe(201)
     expect((await place(one)).answer.status).toBe(429)
     expect((await place(other)).answer.status).toBe(201)
   })
 
-  test('the last record of a minute can be asked for by many at once: none of them is 429', async () => {
+  test('answers no 429 to concurrent duplicates of the last new key of a minute', async () => {
     for (let round = 0; round < 5; round++) {
       const client = await tenantWith({ newKeysPerMinute: 1 })
       const key = freshKey()
@@ -107,7 +107,7 @@ describe('the rate', () => {
     }
   })
 
-  test('duplicates that wait do not use it up', async () => {
+  test('is not used up by waiting duplicates', async () => {
     const client = await tenantWith({ newKeysPerMinute: 3 })
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_slow_900' })
@@ -126,7 +126,7 @@ describe('the rate', () => {
 })
 
 describe('the cap of live keys', () => {
-  test('one live key more is 429 and leaves no record; what is there goes on', async () => {
+  test('answers 429 to one live key more, stores no record, and leaves existing keys usable', async () => {
     const client = await tenantWith({ liveKeyCap: 3 })
     const first = await place(client)
     const refused = await place(client, 'pm_refused_once')
@@ -139,14 +139,14 @@ describe('the cap of live keys', () => {
     expectProblem(await client.order(first.key, orderBody()), 422, 'idempotency_key_reused', 'new')
   })
 
-  test('a burst is held to it exactly on one node', async () => {
+  test('is exact for a burst on one node', async () => {
     const client = await tenantWith({ liveKeyCap: 7 })
     const answers = await Promise.all(Array.from({ length: 30 }, () => place(client)))
     expect(answers.filter(({ answer }) => answer.status === 201)).toHaveLength(7)
     for (const { answer } of answers) if (answer.status !== 201) expectProblem(answer, 429, 'active_key_limit', 'later')
   })
 
-  test('of nothing lets nothing in', async () => {
+  test('of zero refuses every new key', async () => {
     const client = await tenantWith({ liveKeyCap: 0 })
     expectProblem((await place(client)).answer, 429, 'active_key_limit', 'later')
   })

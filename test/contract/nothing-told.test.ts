@@ -49,7 +49,7 @@ function expectNoSecrets(output: string): void {
   for (const secret of [API_KEY, ADMIN_TOKEN, ENV.METRICS_TOKEN, password]) expect(log.includes(secret)).toBe(false)
 }
 
-describe('a bug', () => {
+describe('an internal error', () => {
   // What a forgotten migration or a slip in a statement would look like.
   beforeAll(() =>
     runSql(
@@ -71,7 +71,7 @@ describe('a bug', () => {
     ['an operator’s change', 'POST', '/api/admin/tenants', ADMIN_TOKEN],
     ['a client’s read', 'GET', '/api/orders', API_KEY],
     ['a client’s order', 'POST', '/api/orders', API_KEY],
-  ])('in %s is a 500 that tells nothing, and a line of the log with its request', async (_, method, path, token) => {
+  ])('in %s is a 500 without internal details, logged with its request id', async (_, method, path, token) => {
     const requestId = `bug-${freshKey()}`
     const answer = await send(new URL(path, node.url), {
       method,
@@ -100,8 +100,8 @@ describe('a bug', () => {
   })
 })
 
-describe('a database’s password', () => {
-  test('that is wrong is not said by a node that can’t start', async () => {
+describe('the database password', () => {
+  test('is not in the output of a node that can’t start because it is wrong', async () => {
     const wrong = `wrong-${randomBytes(8).toString('hex')}`
     const failed = await startNode({ databaseUrl: urlWith(wrong), env: ENV }).then(
       () => 'started',
@@ -112,7 +112,7 @@ describe('a database’s password', () => {
     expectNoSecrets(failed)
   })
 
-  test('that is changed under a node is not said by it, nor by its answers', async () => {
+  test('is in neither the log nor the answers of a node after it was changed', async () => {
     await runSql(database.url, `ALTER ROLE ${role} PASSWORD 'another-one'`)
     await runSql(database.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`)
     try {

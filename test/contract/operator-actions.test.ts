@@ -80,8 +80,8 @@ const audit = (target: string) =>
     [target],
   )
 
-describe('resolve', () => {
-  test('stores the operator’s word where the provider can’t be asked, and the client gets its answer', async () => {
+describe('the resolve action', () => {
+  test('stores the operator’s verdict when the provider is unreachable, and the client’s retry gets its answer', async () => {
     const { key, body, id, version } = await placed('pm_unreachable')
     const answer = await operate(`${id}/resolve`, {
       verdict: 'succeeded',
@@ -116,7 +116,7 @@ describe('resolve', () => {
     ])
   })
 
-  test('refuses in the order of the contract, each with its own 409', async () => {
+  test('refuses a stale version, an open settle window, a contradiction and a settled key, each with its own 409', async () => {
     const { id, body, version } = await placed('pm_timeout_charged')
     const notExecuted = { verdict: 'not_executed', reason: REASON }
     const stale = await operate(`${id}/resolve`, { ...notExecuted, version: version - 1 })
@@ -140,7 +140,7 @@ describe('resolve', () => {
     expectProblem(again, 409, 'not_resolvable', 'none')
   })
 
-  test('refuses a reference that is booked for another key', async () => {
+  test('refuses a provider reference that is booked for another key', async () => {
     const [one, other] = [await placed('pm_unreachable'), await placed('pm_unreachable')]
     const word = { verdict: 'succeeded', providerRef: `ch_${randomUUID()}`, reason: REASON }
     expect((await operate(`${one.id}/resolve`, { ...word, version: one.version })).status).toBe(200)
@@ -160,7 +160,7 @@ describe('resolve', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('has an accepted request run again by the worker', async () => {
+  test('makes the worker run an accepted request again after not_executed', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_timeout_lost_once' })
     expect((await site.client.order(key, body, { prefer: 'respond-async' })).status).toBe(202)
@@ -180,7 +180,7 @@ describe('resolve', () => {
   })
 
   test.each([
-    ['a verdict that there is not', { verdict: 'maybe' }, 'verdict'],
+    ['a verdict that does not exist', { verdict: 'maybe' }, 'verdict'],
     ['no verdict', { verdict: undefined }, 'verdict'],
     ['succeeded without a reference', { verdict: 'succeeded', providerRef: undefined }, 'providerRef'],
     ['a reference with a space', { providerRef: 'ch 1' }, 'providerRef'],
@@ -198,12 +198,12 @@ describe('resolve', () => {
     expect(issues).toMatchObject([{ path }])
   })
 
-  test('refuses members that it does not know', async () => {
+  test('refuses unknown members of the body', async () => {
     const word = { verdict: 'declined', reason: REASON, version: 1, force: true }
     expectProblem(await operate('idem_00000000000000000000000000/resolve', word), 400, 'invalid_request', 'same')
   })
 
-  test('with one Idempotency-Key is one decision, whose answer is given again', async () => {
+  test('decides once when repeated with the same Idempotency-Key, and its answer is replayed', async () => {
     const { id, version } = await placed('pm_unreachable')
     const word = { verdict: 'declined', reason: REASON, version }
     const headers = { 'idempotency-key': freshKey() }
@@ -215,7 +215,7 @@ describe('resolve', () => {
     expect(await audit(id)).toHaveLength(1)
   })
 
-  test('by two operators at once is one decision', async () => {
+  test('accepts one of two concurrent decisions, and refuses the other with 409', async () => {
     const { id, version } = await placed('pm_unreachable')
     const answers = await Promise.all([
       operate(`${id}/resolve`, { verdict: 'succeeded', providerRef: `ch_${id}`, reason: REASON, version }),
@@ -227,7 +227,7 @@ describe('resolve', () => {
   })
 })
 
-describe('resolve-preview', () => {
+describe('the resolve preview', () => {
   test('shows what the replay will be', async () => {
     const { id, key, body, version } = await placed('pm_unreachable')
     const shown = await send(new URL(`/api/admin/keys/${id}/resolve-preview?verdict=declined&providerRef=`, site.url), {
@@ -243,7 +243,7 @@ describe('resolve-preview', () => {
     expect(replay.headers).toMatchObject(preview.replay.headers)
   })
 
-  test('says why not', async () => {
+  test('says why a verdict would be refused', async () => {
     const { id } = await placed('pm_unreachable')
     const shown = await send(new URL(`/api/admin/keys/${id}/resolve-preview?verdict=not_executed`, site.url), {
       headers: { authorization: `Bearer ${viewer}` },
@@ -252,8 +252,8 @@ describe('resolve-preview', () => {
   })
 })
 
-describe('reconcile', () => {
-  test('asks the provider and settles what that proves', async () => {
+describe('the reconcile action', () => {
+  test('asks the provider, and settles the key when the answer is proof', async () => {
     const { id, key, body } = await placed('pm_timeout_charged')
     const answer = await operate(`${id}/reconcile`)
     expect(answer.status).toBe(200)
@@ -266,7 +266,7 @@ describe('reconcile', () => {
     expect((await site.client.order(key, body)).status).toBe(201)
   })
 
-  test('reports of a key whose outcome is known, and changes nothing', async () => {
+  test('reports the verdict on a key whose outcome is known, and changes nothing', async () => {
     const { id, key, version } = await placed('pm_ok')
     const answer = await operate(`${id}/reconcile`, { reason: 'to be sure' })
     expect(answer.json()).toMatchObject({ verdict: 'succeeded', state: 'completed', evidence: [] })
@@ -274,7 +274,7 @@ describe('reconcile', () => {
     expect(await audit(id)).toMatchObject([{ action: 'key.reconcile', reason: 'to be sure' }])
   })
 
-  test('says when the provider can’t be reached, and when there is nothing to ask', async () => {
+  test('reports an unreachable provider, and refuses a key with nothing to ask about', async () => {
     const { id } = await placed('pm_unreachable')
     expect((await operate(`${id}/reconcile`)).json()).toMatchObject({ verdict: 'unreachable', state: 'unknown' })
     const key = freshKey()
@@ -283,8 +283,8 @@ describe('reconcile', () => {
   })
 })
 
-describe('expire', () => {
-  test('ends a key: 410 from then on, with what the first answer was', async () => {
+describe('the expire action', () => {
+  test('makes a completed key answer 410, with the status of its first answer', async () => {
     const { id, key, body, version } = await placed('pm_ok')
     const answer = await operate(`${id}/expire`, { reason: 'erase it', version })
     expect(answer.status).toBe(200)
@@ -295,7 +295,7 @@ describe('expire', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('refuses another version, and a key that may still have executed', async () => {
+  test('refuses another version, and a key whose outcome is unknown', async () => {
     const { id, version } = await placed('pm_timeout_charged')
     const stale = await operate(`${id}/expire`, { reason: 'erase it', version: version + 1 })
     expectProblem(stale, 409, 'changed_since_loaded', 'new')
@@ -303,15 +303,15 @@ describe('expire', () => {
   })
 })
 
-describe.each(['reconcile', 'resolve', 'expire'])('%s', (action) => {
-  test('is not for viewers, whatever they send, and that is written down', async () => {
+describe.each(['reconcile', 'resolve', 'expire'])('the %s action', (action) => {
+  test('is forbidden to viewers whatever they send, and the attempt is audited', async () => {
     const { id, key, version } = await placed('pm_unreachable')
     expectProblem(await operate(`${id}/${action}`, { wrong: true }, {}, viewer), 403, 'forbidden', 'none')
     expect(await current(key)).toMatchObject({ state: 'unknown', version })
     expect(await audit(id)).toMatchObject([{ action: `key.${action}`, outcome: 'forbidden', actor_id: 'tok_viewer' }])
   })
 
-  test('finds nothing under an id that is none, or nobody’s', async () => {
+  test('answers 404 for an id that is malformed or does not exist', async () => {
     const word = { verdict: 'declined', reason: REASON, version: 1 }
     const body = { reconcile: {}, resolve: word, expire: { reason: REASON, version: 1 } }[action]
     for (const id of ['idem_00000000000000000000000000', 'nothing'])

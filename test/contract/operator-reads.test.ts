@@ -60,7 +60,7 @@ const show = async (id: string) => {
   return KeyDetail.parse(answer.json())
 }
 
-describe('what a retry would get', () => {
+describe('the predicted answer of the next retry', () => {
   const SAID = /^(content-type|location|retry-after|www-authenticate|preference-applied|idempot)/
 
   interface Asked {
@@ -80,7 +80,7 @@ describe('what a retry would get', () => {
     ['completed', () => order('pm_ok'), '201 completed'],
     ['completed with a decline', () => order('pm_declined'), '402 completed'],
     [
-      'completed, of a refund',
+      'completed for a refund',
       async () => {
         const { id } = (await site.client.order(freshKey(), orderBody())).json<OrderView>()
         const key = freshKey()
@@ -93,7 +93,7 @@ describe('what a retry would get', () => {
       '201 completed',
     ],
     [
-      'completed, with a refusal',
+      'completed with a refused refund',
       async () => {
         const { id } = (await site.client.order(freshKey(), orderBody())).json<OrderView>()
         const key = freshKey()
@@ -122,7 +122,7 @@ describe('what a retry would get', () => {
     ],
     ['unknown', () => order('pm_timeout_charged'), '409 unknown'],
     [
-      'unknown, to be looked up in a while',
+      'unknown with a provider lookup in 30 seconds',
       async () => {
         const asked = await order('pm_timeout_charged')
         // half a second off the whole one, so that neither reading rounds to another
@@ -144,7 +144,7 @@ describe('what a retry would get', () => {
       '409 in_progress',
     ],
     [
-      'in progress, its lease over',
+      'in progress with an expired lease',
       async () => {
         const asked = await order('pm_refused_once')
         await move(asked.id, 'in_progress', { locked_until: `clock_timestamp() - interval '1 s'` })
@@ -174,7 +174,7 @@ describe('what a retry would get', () => {
     ],
   ]
 
-  test.each(CASES)('%s: is what it gets, byte for byte', async (_, prepare, expected) => {
+  test.each(CASES)('of a key that is %s equals the retry’s real one, byte for byte', async (_, prepare, expected) => {
     const { id, again } = await prepare()
     const { nextReplay, record } = await show(id)
     expect(`${nextReplay.status} ${record.state}`).toBe(expected)
@@ -187,7 +187,7 @@ describe('what a retry would get', () => {
     expect(nextReplay).toMatchObject({ kind: 'answered', code, retry })
   })
 
-  test('proven not executed: it runs', async () => {
+  test('of a key proven not executed is that the retry runs, and it does', async () => {
     const { id, again } = await order('pm_refused_once')
     const { nextReplay, record } = await show(id)
     expect(record.state).toBe('failed_retryable')
@@ -198,7 +198,7 @@ describe('what a retry would get', () => {
     expect((await show(id)).record).toMatchObject({ state: 'completed', attempt: 2 })
   })
 
-  test('looking changes nothing', async () => {
+  test('is read, like the operator lists, without a change to the record or the audit log', async () => {
     const { id } = await order('pm_refused_once')
     await move(id, 'in_progress', { locked_until: `clock_timestamp() - interval '1 s'` })
     const row = async () => (await db.query('SELECT * FROM idempotency_records WHERE id = $1', [id])).rows
@@ -213,7 +213,7 @@ describe('what a retry would get', () => {
 })
 
 describe('GET /api/admin/keys', () => {
-  test('lists records as the contract has them', async () => {
+  test('lists records with exactly the fields of the contract', async () => {
     const key = freshKey()
     await site.client.order(key, orderBody(), { 'x-request-id': `mine-${key}` })
     const [item] = (await list(`q=${key}`)).items
@@ -230,7 +230,7 @@ describe('GET /api/admin/keys', () => {
     expect((await list(`q=mine-${key}`)).items).toEqual([item])
   })
 
-  test('takes a state more than once, a tenant’s name and a part of an endpoint', async () => {
+  test('filters by several states, by a tenant’s name and by a part of an endpoint', async () => {
     const { items } = await list('state=unknown&state=failed_retryable&tenant=demo&endpoint=orders&limit=200')
     expect(new Set(items.map(({ state }) => state))).toEqual(new Set(['unknown', 'failed_retryable']))
     const refunds = await list('endpoint=refunds')
@@ -241,7 +241,7 @@ describe('GET /api/admin/keys', () => {
   })
 
   test.each(['-createdAt', 'createdAt', '-lockedUntil', '-replayCount', 'reconcileAfter'])(
-    'pages through everything by %s, each row once',
+    'sorted by %s, lists each record once over all pages',
     async (sort) => {
       const whole = (await list(`sort=${sort}&limit=200`)).items.map(({ id }) => id)
       const paged: string[] = []
@@ -256,7 +256,7 @@ describe('GET /api/admin/keys', () => {
     },
   )
 
-  test('a cursor belongs to its sort', async () => {
+  test('with a cursor of another sort is a 400', async () => {
     const { nextCursor } = await list('sort=createdAt&limit=1')
     expect((await list(`sort=createdAt&limit=1&cursor=${nextCursor}`)).items).toHaveLength(1)
     const problem = expectProblem(await get(`/api/admin/keys?cursor=${nextCursor}`), 400, 'invalid_request', 'same')
@@ -288,19 +288,19 @@ describe('GET /api/admin/keys', () => {
     [`cursor=${cursorOf({ ...at, sort: '-createdAt', value: null, createdAt: '0000-01-01T00:00:00Z' })}`, 'cursor'],
     [`cursor=${cursorOf({ ...at, sort: '-createdAt', value: null, id: 'a\0' })}`, 'cursor'],
     [`cursor=${cursorOf(null)}`, 'cursor'],
-  ])('?%s is a 400 that names it', async (query, path) => {
+  ])('?%s is a 400 that names the bad parameter', async (query, path) => {
     const { issues } = expectProblem(await get(`/api/admin/keys?${query}`), 400, 'invalid_request', 'same')
     expect(issues?.map((issue) => issue.path.replace(/\[\d+\]$/, ''))).toContain(path)
   })
 
-  test('a parameter that there is none of is a 400', async () => {
+  test('with an unknown query parameter is a 400', async () => {
     expectProblem(await get('/api/admin/keys?page=2'), 400, 'invalid_request', 'same')
   })
 })
 
 describe('GET /api/admin/keys/{id}', () => {
   test.each(['nothing', 'idem_1', 'idem_00000000000000000000000000', '%00', 'idem_ABCDEFGHJKMNPQRSTVWXYZ0123'])(
-    '%s is not found',
+    'with the id %s, which no record has, is a 404',
     async (id) => {
       expectProblem(await get(`/api/admin/keys/${id}`), 404, 'not_found', 'none')
     },
@@ -308,7 +308,7 @@ describe('GET /api/admin/keys/{id}', () => {
 })
 
 describe('POST /api/admin/keys/{id}/unmask', () => {
-  test('shows the request once for a key, and stores it nowhere', async () => {
+  test('shows the request once per Idempotency-Key, and does not store it', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_very_secret', note: 'ring twice' })
     await site.client.order(key, body)
@@ -325,7 +325,7 @@ describe('POST /api/admin/keys/{id}/unmask', () => {
     expect(items).toMatchObject([{ action: 'key.unmask', actorId: 'ADMIN_TOKEN', reason: 'a dispute' }])
   })
 
-  test('needs a reason', async () => {
+  test('without a valid reason is a 400', async () => {
     const url = '/api/admin/keys/idem_00000000000000000000000000/unmask'
     for (const body of [{}, { reason: ' ' }, { reason: 'x'.repeat(2001) }, { reason: 'ok', more: 1 }])
       expectProblem(await post(url, body), 400, 'invalid_request', 'same')
@@ -334,7 +334,7 @@ describe('POST /api/admin/keys/{id}/unmask', () => {
 })
 
 describe('GET /api/admin/stats', () => {
-  test.each(['1h', '24h', '7d', '30d'])('answers for %s', async (window) => {
+  test.each(['1h', '24h', '7d', '30d'])('answers for the window %s', async (window) => {
     const answer = await get(`/api/admin/stats?window=${window}`)
     expect(answer.status).toBe(200)
     expect(Stats.parse(answer.json())).toMatchObject({ window, records: { completed: { estimated: false } } })
@@ -347,7 +347,7 @@ describe('GET /api/admin/stats', () => {
 })
 
 describe('GET /api/admin/misuse', () => {
-  test('has who, which key and where it differs, and no value', async () => {
+  test('lists the key, the record and the paths that differ, but no values', async () => {
     const key = freshKey()
     const body = orderBody({ note: 'the first' })
     await site.client.order(key, body)
@@ -377,7 +377,7 @@ describe('discrepancies', () => {
   const listed = async (query: string) =>
     (await get(`/api/admin/discrepancies${query}`)).json<{ items: { id: string }[] }>().items.map(({ id }) => id)
 
-  test('are open until somebody closes them, once, with a reason', async () => {
+  test('stay open until an operator closes them once with a reason', async () => {
     const id = await open()
     expect(await listed('')).toContain(id)
     expectProblem(await post(`/api/admin/discrepancies/${id}/close`, {}), 400, 'invalid_request', 'same')
@@ -395,7 +395,7 @@ describe('discrepancies', () => {
     )
   })
 
-  test('are closed once for a key, however often it is sent', async () => {
+  test('are closed once when the request is repeated with the same Idempotency-Key', async () => {
     const id = await open()
     const call = { 'idempotency-key': randomUUID() }
     const close = () => post(`/api/admin/discrepancies/${id}/close`, { reason: 'why' }, call)
@@ -406,7 +406,7 @@ describe('discrepancies', () => {
     expect(second.headers['idempotent-replayed']).toBe('true')
   })
 
-  test('that there are none of are not found', async () => {
+  test('that do not exist are a 404, and an unknown state filter is a 400', async () => {
     const path = `/api/admin/discrepancies/dis_${'0'.repeat(26)}/close`
     expectProblem(await post(path, { reason: 'why' }), 404, 'not_found', 'none')
     expectProblem(await get('/api/admin/discrepancies?state=lost'), 400, 'invalid_request', 'same')
@@ -414,7 +414,7 @@ describe('discrepancies', () => {
 })
 
 describe('GET /api/admin/audit', () => {
-  test('goes on where the page before ended', async () => {
+  test('continues each page where the previous page ended', async () => {
     interface Page {
       items: { seq: number; hash: string }[]
       nextCursor: string | null

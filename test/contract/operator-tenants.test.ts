@@ -94,7 +94,7 @@ async function everywhere(ask: (node: Node) => Promise<Answer>, status: number, 
 }
 
 describe('a tenant', () => {
-  test('is made, listed, shown and changed', async () => {
+  test('is created, listed, shown and changed', async () => {
     const name = randomUUID()
     const made = await admin('POST', '', { name, retentionHours: 72 })
     expect(made.status).toBe(201)
@@ -118,7 +118,7 @@ describe('a tenant', () => {
     expect((await admin('PATCH', `/${tenant.id}`)).json()).toEqual(changed.json())
   })
 
-  test('is found page by page, each once', async () => {
+  test('is listed exactly once over all pages of the list', async () => {
     for (let count = 0; count < 3; count++) await newTenant()
     const seen: string[] = []
     let cursor: string | null = null
@@ -137,24 +137,24 @@ describe('a tenant', () => {
     ['with an empty name', { name: '  ' }],
     ['with a name that is too long', { name: 'x'.repeat(65) }],
     ['with a NUL in its name', { name: 'a\0b' }],
-    ['with a retention of nothing', { name: 'x', retentionHours: 0 }],
+    ['with a retention of 0 hours', { name: 'x', retentionHours: 0 }],
     ['with a retention of more than a year', { name: 'x', retentionHours: 8785 }],
-    ['with a rate below nothing', { name: 'x', newKeysPerMinute: -1 }],
-    ['with half a key a minute', { name: 'x', newKeysPerMinute: 0.5 }],
-    ['with a cap that no store can count', { name: 'x', liveKeyCap: 2 ** 31 }],
-    ['that is perhaps disabled', { name: 'x', disabled: 'no' }],
-    ['with a member that there is not', { name: 'x', id: 'ten_1' }],
+    ['with a negative rate', { name: 'x', newKeysPerMinute: -1 }],
+    ['with a rate of half a key per minute', { name: 'x', newKeysPerMinute: 0.5 }],
+    ['with a cap above the integer range', { name: 'x', liveKeyCap: 2 ** 31 }],
+    ['with a disabled flag that is not a boolean', { name: 'x', disabled: 'no' }],
+    ['with an unknown member', { name: 'x', id: 'ten_1' }],
   ])('%s is refused', async (_, body) => {
     expectProblem(await admin('POST', '', body), 400, 'invalid_request', 'same')
   })
 
-  test('can’t take a name that another one has', async () => {
+  test('can’t take the name of another tenant', async () => {
     const [one, other] = [await newTenant(), await newTenant()]
     expectProblem(await admin('POST', '', { name: one.name }), 409, 'already_exists', 'new')
     expectProblem(await admin('PATCH', `/${other.id}`, { name: one.name }), 409, 'already_exists', 'new')
   })
 
-  test('that is not there is a 404, whatever its id looks like', async () => {
+  test('that does not exist is a 404, whatever its id looks like', async () => {
     for (const id of ['ten_00000000000000000000000000', 'ten_', 'acme', '%00', "'%20OR%201=1"]) {
       expectProblem(await admin('GET', `/${id}`), 404, 'not_found', 'none')
       expectProblem(await admin('PATCH', `/${id}`, { disabled: true }), 404, 'not_found', 'none')
@@ -162,12 +162,12 @@ describe('a tenant', () => {
     }
   })
 
-  test('a cursor or limit that is none of ours is refused', async () => {
+  test('listing with an invalid cursor, limit or unknown parameter is a 400', async () => {
     for (const query of ['?cursor=x', '?cursor=e30', '?limit=0', '?limit=101', '?limit=x', '?page=2'])
       expectProblem(await admin('GET', query), 400, 'invalid_request', 'same')
   })
 
-  test('is made once with one Idempotency-Key, by however many', async () => {
+  test('is created once per Idempotency-Key: a repeated request is replayed, another name is a 422', async () => {
     const name = randomUUID()
     const key = freshKey()
     const make = () => admin('POST', '', { name }, { 'idempotency-key': key })
@@ -186,7 +186,7 @@ describe('a tenant', () => {
 })
 
 describe('an API key', () => {
-  test('is shown once, works on every node at once, and is known by its name from then on', async () => {
+  test('has its secret shown only on creation, and works on every node at once', async () => {
     const tenant = await newTenant()
     const key = await newKey(tenant.id)
     expect(key).toEqual({
@@ -205,7 +205,7 @@ describe('an API key', () => {
     expect(shown.bytes.toString()).not.toMatch(/hash|oo_live/)
   })
 
-  test('is made once with one Idempotency-Key, and its secret is not shown again nor stored', async () => {
+  test('is created once per Idempotency-Key, and its secret is neither shown again nor stored', async () => {
     const tenant = await newTenant()
     const idempotencyKey = freshKey()
     const make = () => admin('POST', `/${tenant.id}/api-keys`, { name: 'x' }, { 'idempotency-key': idempotencyKey })
@@ -216,7 +216,7 @@ describe('an API key', () => {
     expect(JSON.stringify(stored)).not.toContain(secret)
   })
 
-  test('that is revoked under load is dead on every node within 5 seconds, and the tenant’s other key lives', async () => {
+  test('that is revoked under load is refused on every node within 5 seconds, and the tenant’s other key still works', async () => {
     const tenant = await newTenant()
     const [key, other] = [await newKey(tenant.id), await newKey(tenant.id, 'other')]
     const lastAlive = nodes.map(() => 0)
@@ -243,7 +243,7 @@ describe('an API key', () => {
     for (const client of clientsOf(other.secret)) expect((await client.get('/api/orders')).status).toBe(200)
   })
 
-  test('that is gone already can be revoked again; one of another tenant, or of nobody, is not there', async () => {
+  test('can be revoked twice; revoking another tenant’s key or an unknown key is a 404', async () => {
     const [tenant, other] = [await newTenant(), await newTenant()]
     const key = await newKey(tenant.id)
     expectProblem(await admin('DELETE', `/${other.id}/api-keys/${key.id}`), 404, 'not_found', 'none')
@@ -261,10 +261,10 @@ describe('an API key', () => {
   })
 })
 
-describe('on every node within the authenticator’s 3 seconds', () => {
+describe('within the authenticator’s 3 seconds, every node', () => {
   const SECONDS = 3500
 
-  test.concurrent('a disabled tenant is refused, and taken again when it is enabled', async () => {
+  test.concurrent('refuses a disabled tenant, and accepts it again once it is enabled', async () => {
     const tenant = await newTenant()
     const { secret } = await newKey(tenant.id)
     const ask = (node: Node) => createClient(node.url, secret).get('/api/orders')
@@ -275,7 +275,7 @@ describe('on every node within the authenticator’s 3 seconds', () => {
     await everywhere(ask, 200, 1000)
   })
 
-  test.concurrent('a new rate holds', async () => {
+  test.concurrent('applies a tenant’s new rate limit', async () => {
     const tenant = await newTenant()
     const { secret } = await newKey(tenant.id)
     const order = (node: Node) => createClient(node.url, secret).order(freshKey(), orderBody())
@@ -286,7 +286,7 @@ describe('on every node within the authenticator’s 3 seconds', () => {
     await everywhere(order, 201, SECONDS)
   })
 
-  test.concurrent('a new cap of live keys holds', async () => {
+  test.concurrent('applies a tenant’s new cap of live keys', async () => {
     const tenant = await newTenant()
     const { secret } = await newKey(tenant.id)
     const order = (node: Node) => createClient(node.url, secret).order(freshKey(), orderBody())
@@ -295,7 +295,7 @@ describe('on every node within the authenticator’s 3 seconds', () => {
     await everywhere(order, 429, SECONDS)
   })
 
-  test.concurrent('a new retention holds for new keys', async () => {
+  test.concurrent('applies a tenant’s new retention to new keys', async () => {
     const tenant = await newTenant({ retentionHours: 1 })
     const { secret } = await newKey(tenant.id)
     const hoursOf = async (node: Node) => {
@@ -320,7 +320,7 @@ describe('on every node within the authenticator’s 3 seconds', () => {
   })
 })
 
-describe('nobody but an admin', () => {
+describe('an operator token without the admin role', () => {
   const CALLS: [string, string, unknown?][] = [
     ['GET', ''],
     ['POST', '', { name: 'x' }],
@@ -330,7 +330,7 @@ describe('nobody but an admin', () => {
     ['DELETE', '/ten_00000000000000000000000000/api-keys/key_00000000000000000000000000'],
   ]
 
-  test.each(CALLS)('may %s %s, and the attempt is remembered', async (method, path, body) => {
+  test.each(CALLS)('gets a 403 for %s %s, and the attempt is audited', async (method, path, body) => {
     const count = async () =>
       (
         await runSql<{ count: number }>(
@@ -347,7 +347,7 @@ describe('nobody but an admin', () => {
     expect(await count()).toBe(before + 2)
   })
 
-  test('but every operator can ask whether the log’s chain holds', async () => {
+  test('can verify the hash chain of the audit log', async () => {
     await newTenant()
     const answer = await send(`${nodes[1].url}/api/admin/audit/verify`, {
       headers: { authorization: `Bearer ${viewer}` },

@@ -13,7 +13,7 @@ afterAll(() => site?.close())
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toUTCString()
 
-describe('of everything that is wrong, the first in the contract’s order is answered', () => {
+describe('a request with several errors gets the first error in the contract’s order', () => {
   const usedKey = freshKey()
   beforeAll(async () => {
     const first = await site.client.order(usedKey, orderBody(), { date: ago(0) })
@@ -50,21 +50,21 @@ describe('of everything that is wrong, the first in the contract’s order is an
     ],
     ['size', 413, 'body_too_large', 'same', tooLarge, { ...wrong.header, ...wrong.age }],
     ['JSON', 400, 'malformed_json', 'same', '{', { ...wrong.header, ...wrong.age }],
-    ['a bad header', 400, 'idempotency_key_invalid', 'new', notValid, { ...wrong.header, ...wrong.age }],
-    ['no header', 400, 'idempotency_key_missing', 'new', notValid, wrong.age],
+    ['an invalid key header', 400, 'idempotency_key_invalid', 'new', notValid, { ...wrong.header, ...wrong.age }],
+    ['no key header', 400, 'idempotency_key_missing', 'new', notValid, wrong.age],
     ['age', 400, 'request_too_old', 'same', notValid, { ...right.header, ...wrong.age }],
     ['validation', 400, 'invalid_request', 'same', notValid, { ...right.header, ...right.age }],
-    ['store', 422, 'idempotency_key_reused', 'new', notTheSame, { ...right.header, ...right.age }],
-  ])('%s', async (_title, status, code, advice, body, headers) => {
+    ['a reused key', 422, 'idempotency_key_reused', 'new', notTheSame, { ...right.header, ...right.age }],
+  ])('when the first is: %s', async (_title, status, code, advice, body, headers) => {
     expectProblem(await site.client.order(undefined, body, headers), status, code, advice)
   })
 })
 
-describe('where MAX_REQUEST_AGE_SECONDS is set', () => {
+describe('where MAX_REQUEST_AGE_SECONDS is set, a request', () => {
   test.each([
-    ['a missing Date', undefined],
-    ['a Date that is too old', ago(65)],
-    ['a Date that is none', 'yesterday'],
+    ['without a Date', undefined],
+    ['with a Date that is too old', ago(65)],
+    ['with a Date that can’t be parsed', 'yesterday'],
   ])('%s is refused and leaves no record', async (_title, date) => {
     const key = freshKey()
     const body = orderBody()
@@ -74,18 +74,18 @@ describe('where MAX_REQUEST_AGE_SECONDS is set', () => {
     expect((await site.client.order(key, body, { date: ago(0) })).status).toBe(201)
   })
 
-  test('a Date that is old enough to be a retry, not too old, is taken', async () => {
+  test('with a Date younger than the limit is accepted', async () => {
     expect((await site.client.order(freshKey(), orderBody(), { date: ago(50) })).status).toBe(201)
   })
 
-  test('a replay has to be young as well', async () => {
+  test('to be replayed is refused when its Date is too old', async () => {
     const key = freshKey()
     const body = orderBody()
     expect((await site.client.order(key, body, { date: ago(0) })).status).toBe(201)
     expectProblem(await site.client.order(key, body, { date: ago(120) }), 400, 'request_too_old', 'same')
   })
 
-  test('reads are never too old', async () => {
+  test('for a read is accepted with an old Date', async () => {
     expect((await site.client.get('/api/orders', { date: ago(3600) })).status).toBe(200)
   })
 })

@@ -38,7 +38,7 @@ async function running(paymentMethod = 'pm_slow_1200') {
   return { key, body, answer }
 }
 
-describe('what is refused before the operation begins leaves no record and frees the key', () => {
+describe('a request that is refused before its operation begins leaves no record, and its key stays usable', () => {
   test.each([
     ['a body that is not JSON', 400, 'malformed_json', '{"customerId":', {}],
     ['a body of more than 256 KiB', 413, 'body_too_large', ' '.repeat(256 * 1024 + 1), {}],
@@ -55,7 +55,7 @@ describe('what is refused before the operation begins leaves no record and frees
     expect((await site.client.order(key, orderBody())).status).toBe(201)
   })
 
-  test('no header: 400, and a new key is to be made', async () => {
+  test('no Idempotency-Key header: 400, and the client is to use a new key', async () => {
     const body = orderBody()
     const answer = await site.client.order(undefined, body)
     expectProblem(answer, 400, 'idempotency_key_missing', 'new')
@@ -63,13 +63,13 @@ describe('what is refused before the operation begins leaves no record and frees
     expect(await countCharges(site.url, body.customerId)).toBe(0)
   })
 
-  test('a bad header: 400, and a new key is to be made', async () => {
+  test('an invalid Idempotency-Key: 400, and the client is to use a new key', async () => {
     const body = orderBody()
     expectProblem(await site.client.order('too-short', body), 400, 'idempotency_key_invalid', 'new')
     expect(await countCharges(site.url, body.customerId)).toBe(0)
   })
 
-  test('validation says where and what', async () => {
+  test('a validation error names the path and a message of each issue', async () => {
     const answer = await site.client.order(freshKey(), {
       ...orderBody(),
       items: [{ sku: 'SKU-1', quantity: 0, unitPriceCents: 1 }],
@@ -82,7 +82,7 @@ describe('what is refused before the operation begins leaves no record and frees
   })
 })
 
-test('an order: 201 with its Location, its key and its expiry', async () => {
+test('a paid order: 201 with Location, Idempotency-Key and Idempotency-Expires', async () => {
   const key = freshKey()
   const body = orderBody({ note: 'by the door' })
   const answer = await site.client.order(key, body)
@@ -130,7 +130,7 @@ describe('the same key with another fingerprint is 422 in any state', () => {
     await expectMisuse(key, body)
   })
 
-  test('in_progress, also for one that would wait', async () => {
+  test('in_progress, also with Prefer: wait', async () => {
     const { key, body, answer } = await running()
     await expectMisuse(key, body)
     const startedAt = performance.now()
@@ -141,7 +141,7 @@ describe('the same key with another fingerprint is 422 in any state', () => {
   })
 })
 
-test('while the first request is running: 409, to be tried later with the same key', async () => {
+test('a duplicate while the first request runs: 409, and the client is to retry later with the same key', async () => {
   const { key, body, answer } = await running()
   const duplicate = await site.client.order(key, body)
   expectProblem(duplicate, 409, 'idempotency_key_in_progress', 'later')
@@ -156,7 +156,7 @@ test('while the first request is running: 409, to be tried later with the same k
   expect(await countCharges(site.url, body.customerId)).toBe(1)
 })
 
-test('the provider declined: 402, stored and replayed, and nothing is charged', async () => {
+test('a declined payment: 402, stored and replayed, and nothing is charged', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_declined' })
   const first = await site.client.order(key, body)
@@ -174,7 +174,7 @@ test('the provider declined: 402, stored and replayed, and nothing is charged', 
   expect(await countCharges(site.url, body.customerId)).toBe(0)
 })
 
-test('the provider could not be reached: 503, not stored, and the same key succeeds later', async () => {
+test('an unreachable provider: 503, not stored, and the same key succeeds later', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_refused_once' })
   const refused = await site.client.order(key, body)
@@ -192,7 +192,7 @@ test.each([
   ['did not answer in time', 'pm_timeout_charged', 1],
   ['answered 5xx', 'pm_error_once', 1],
   ['can’t be reached in time', 'pm_unreachable', 0],
-] as const)('the provider %s: 504, then 409 for as long as nobody knows', async (_title, paymentMethod, charged) => {
+] as const)('the provider %s: 504, then 409 while the outcome is unknown', async (_title, paymentMethod, charged) => {
   const key = freshKey()
   const body = orderBody({ paymentMethod })
   const first = await site.client.order(key, body)
@@ -215,7 +215,7 @@ test.each([
   expect(await countCharges(site.url, body.customerId)).toBe(charged)
 })
 
-describe('a bug of ours is 500 and never stored', () => {
+describe('an internal error is 500 and never stored', () => {
   const broken = async <T>(table: string, whileBroken: () => Promise<T>): Promise<T> => {
     await runSql(
       site.databaseUrl,
@@ -229,7 +229,7 @@ describe('a bug of ours is 500 and never stored', () => {
     }
   }
 
-  test('before the provider is called: nothing has happened, and the key works afterwards', async () => {
+  test('before the provider is called: no record is left, and a retry with the same key succeeds', async () => {
     const key = freshKey()
     const body = orderBody()
     const answer = await broken('orders', () => site.client.order(key, body))
@@ -255,7 +255,7 @@ describe('a bug of ours is 500 and never stored', () => {
   })
 })
 
-test('type leads to a page of the product’s own reference', async () => {
+test('the type URL of every problem code leads to a page of the API reference', async () => {
   const codes = [
     'idempotency_key_missing',
     'idempotency_key_invalid',

@@ -65,7 +65,7 @@ const whoAmI = (by: Caller, on = 0) => ask('GET', '/api/auth/session', undefined
 const secrets: string[] = []
 
 describe('operators', () => {
-  test('are made with a password that is shown once and opens the door', async () => {
+  test('are created with a password that is shown once and signs them in on another node', async () => {
     const body = newcomer('operator')
     const answer = await ask('POST', '/api/admin/operators', body)
     expect(answer.status).toBe(201)
@@ -78,7 +78,7 @@ describe('operators', () => {
     expect(JSON.stringify(listed)).not.toContain('password')
   })
 
-  test('with a key are made once; the password is not shown again', async () => {
+  test('that are posted twice with one Idempotency-Key are created once, and the password is not shown again', async () => {
     const key = { 'idempotency-key': freshKey() }
     const body = newcomer()
     const first = await ask('POST', '/api/admin/operators', body, ADMIN_TOKEN, key)
@@ -94,7 +94,7 @@ describe('operators', () => {
     )
   })
 
-  test('with a key are told apart by all but the password: no quick hash of it is stored', async () => {
+  test('that are posted twice with one Idempotency-Key and different passwords count as the same request', async () => {
     const key = { 'idempotency-key': freshKey() }
     const body = newcomer()
     const made = await ask('POST', '/api/admin/operators', { ...body, password: 'one password' }, ADMIN_TOKEN, key)
@@ -103,7 +103,7 @@ describe('operators', () => {
     expectProblem(await ask('POST', '/api/admin/operators', again, ADMIN_TOKEN, key), 409, 'already_created', 'new')
   })
 
-  test('have an address of their own, in whatever case', async () => {
+  test('can’t share an email address, whatever its case', async () => {
     const { email } = await addOperator()
     for (const taken of [email, email.toUpperCase()])
       expectProblem(
@@ -114,7 +114,7 @@ describe('operators', () => {
       )
   })
 
-  test('are refused where something is wrong with them', async () => {
+  test('are refused with 400 when a field is invalid, and with 404 when the id is unknown', async () => {
     const good = newcomer()
     for (const wrong of [
       {},
@@ -148,7 +148,7 @@ describe('operators', () => {
     ['disabled', (id: string) => patch(id, { disabled: true, reason: 'left' })],
     ['given a new password', (id: string) => patch(id, { password: 'a new password' })],
     ['signed out', (id: string) => ask('DELETE', `/api/admin/operators/${id}/sessions`)],
-  ])('that are %s are out everywhere at once', async (_, act) => {
+  ])('that are %s lose all their sessions on every node at once', async (_, act) => {
     const operator = await addOperator()
     const sessions = [await sessionOf(operator), await sessionOf(operator)]
     expect((await act(operator.id)).status).toBeLessThan(300)
@@ -156,7 +156,7 @@ describe('operators', () => {
       for (const on of [0, 1]) expectProblem(await whoAmI(session, on), 401, 'unauthenticated', 'same')
   })
 
-  test('always have an admin among them', async () => {
+  test('always include an admin: the last one can be neither demoted nor disabled', async () => {
     const [ada, bob] = [await addOperator('admin'), await addOperator('admin')]
     await runSql(database.url, `UPDATE operators SET role = 'viewer' WHERE role = 'admin' AND NOT id = ANY ($1)`, [
       [ada.id, bob.id],
@@ -174,7 +174,7 @@ describe('operators', () => {
   })
 })
 
-describe('tokens', () => {
+describe('operator tokens', () => {
   test('are shown once and work on every node', async () => {
     const answer = await ask('POST', '/api/admin/tokens', { name: 'a script', role: 'operator' })
     expect(answer.status).toBe(201)
@@ -202,7 +202,7 @@ describe('tokens', () => {
     })
   })
 
-  test('last as long as was said, or for ever', async () => {
+  test('expire after the requested number of days, or never', async () => {
     expect((await addToken('viewer', { expiresInDays: null })).expiresAt).toBeNull()
     const { expiresAt } = await addToken('viewer', { expiresInDays: 1 })
     expect(Math.abs(Date.parse(expiresAt!) - Date.now() - 86_400_000)).toBeLessThan(60_000)
@@ -215,7 +215,7 @@ describe('tokens', () => {
       )
   })
 
-  test('with a key are made once, and their secret is stored nowhere', async () => {
+  test('that are posted concurrently with one Idempotency-Key are created once', async () => {
     const key = { 'idempotency-key': freshKey() }
     const body = { name: 'once', role: 'viewer' }
     const answers = await Promise.all(
@@ -232,7 +232,7 @@ describe('tokens', () => {
     expect(rows).toHaveLength(1)
   })
 
-  test('are dead on every node from the moment that revoking one is answered', async () => {
+  test('are refused on every node as soon as their revocation is answered', async () => {
     const { id, secret } = await addToken()
     let revokedAt = Number.POSITIVE_INFINITY
     let stop = false
@@ -256,7 +256,7 @@ describe('tokens', () => {
     expect(new Set(late)).toEqual(new Set([401]))
   })
 
-  test('that are gone already can be revoked again; what never was, can’t', async () => {
+  test('can be revoked twice; revoking an unknown token is 404', async () => {
     const { id } = await addToken()
     for (let i = 0; i < 2; i++) expect((await ask('DELETE', `/api/admin/tokens/${id}`)).status).toBe(204)
     for (const nothing of ['tok_nothing', `tok_${'0'.repeat(26)}`])
@@ -264,8 +264,8 @@ describe('tokens', () => {
   })
 })
 
-describe('only admins', () => {
-  test.each(['viewer', 'operator'])('and no %s see or do any of this', async (role) => {
+describe('managing operators and tokens', () => {
+  test.each(['viewer', 'operator'])('is forbidden for the role %s, and each attempt is audited', async (role) => {
     const { secret, id } = await addToken(role)
     const answers = [
       await ask('GET', '/api/admin/operators', undefined, secret),
@@ -294,7 +294,7 @@ describe.each(['/api/admin/operators', '/api/admin/tokens'])('the list %s', (pat
     nextCursor: string | null
   }
 
-  test('goes on page by page and has everything once', async () => {
+  test('has every item exactly once over its pages', async () => {
     const all = (await ask('GET', `${path}?limit=100`)).json<Page>()
     expect(all.nextCursor).toBeNull()
     const seen: string[] = []
@@ -326,7 +326,7 @@ describe.each(['/api/admin/operators', '/api/admin/tokens'])('the list %s', (pat
   })
 })
 
-test('what was shown once is nowhere to be read again', async () => {
+test('passwords and token secrets are stored in no table and written to no log', async () => {
   expect(secrets.length).toBeGreaterThanOrEqual(4)
   const tables = ['audit_entries', 'operator_requests', 'operators', 'operator_accounts', 'operator_tokens']
   const rows = await Promise.all(

@@ -41,8 +41,8 @@ async function timed<T>(promise: Promise<T>): Promise<[T, number]> {
   return [await promise, performance.now() - startedAt]
 }
 
-describe.concurrent('wait=N', () => {
-  test('a duplicate gets the first answer as a replay when it comes, not when N is over', async () => {
+describe.concurrent('Prefer: wait=N', () => {
+  test('a duplicate gets the first response as a replay as soon as it exists, before N seconds are over', async () => {
     const { key, body, answer } = await running('pm_slow_1000')
     const [duplicate, ms] = await timed(site.client.order(key, body, { prefer: 'wait=20' }))
     const first = await answer
@@ -56,7 +56,7 @@ describe.concurrent('wait=N', () => {
     expect(ms).toBeLessThan(10_000)
   })
 
-  test('a duplicate that is not answered in time gets 409 then', async () => {
+  test('a duplicate gets a 409 when the first request is still running after N seconds', async () => {
     const { key, body, answer } = await running('pm_slow_2500')
     const [duplicate, ms] = await timed(site.client.order(key, body, { prefer: 'wait=1' }))
     expectProblem(duplicate, 409, 'idempotency_key_in_progress', 'later')
@@ -65,14 +65,14 @@ describe.concurrent('wait=N', () => {
     expect((await answer).status).toBe(201)
   })
 
-  test('0 waits for nothing', async () => {
+  test('a duplicate with wait=0 gets the 409 of a running request', async () => {
     const { key, body, answer } = await running('pm_slow_2500')
     const duplicate = await site.client.order(key, body, { prefer: 'wait=0' })
     expectProblem(duplicate, 409, 'idempotency_key_in_progress', 'later')
     await answer
   })
 
-  test('an outcome that becomes unknown is told at once', async () => {
+  test('a waiting duplicate gets a 409 as soon as the outcome becomes unknown', async () => {
     const { key, body, answer } = await running('pm_timeout_charged')
     const [duplicate, ms] = await timed(site.client.order(key, body, { prefer: 'wait=30' }))
     expectProblem(await answer, 504, 'payment_outcome_unknown', 'later')
@@ -81,7 +81,7 @@ describe.concurrent('wait=N', () => {
     expect(ms).toBeLessThan(15_000)
   })
 
-  test('many waiters get the same bytes', async () => {
+  test('20 waiting duplicates get the same bytes as the first request', async () => {
     const { key, body, answer } = await running('pm_slow_1000')
     const duplicates = await Promise.all(
       Array.from({ length: 20 }, () => site.client.order(key, body, { prefer: 'wait=10' })),
@@ -94,7 +94,7 @@ describe.concurrent('wait=N', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('a waiter that goes away disturbs nobody', async () => {
+  test('a waiting duplicate that disconnects does not affect the other requests', async () => {
     const { key, body, answer } = await running('pm_slow_1000')
     const gone = new AbortController()
     const abandoned = site.client.send('/api/orders', {
@@ -111,7 +111,7 @@ describe.concurrent('wait=N', () => {
   })
 })
 
-test('a first request whose client goes away is finished all the same', async () => {
+test('a first request is completed although its client disconnects', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_slow_800' })
   const gone = new AbortController()
@@ -131,7 +131,7 @@ test('a first request whose client goes away is finished all the same', async ()
   expect(await countCharges(site.url, body.customerId)).toBe(1)
 })
 
-test('when the first request ends as proven not executed, exactly one waiter runs it again', async () => {
+test('when the first request ends as proven not executed, exactly one waiting duplicate runs it again', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_refused_once' })
   // The provider counts attempts before it refuses one: while its table is locked, the first request hangs there.
@@ -176,8 +176,8 @@ function expectAccepted(answer: Answer, key: string, endpoint = ORDERS): RecordV
   return record
 }
 
-describe.concurrent('respond-async', () => {
-  test('202 at once with the record and where to find it; the answer is replayed later', async () => {
+describe.concurrent('Prefer: respond-async', () => {
+  test('a request gets a 202 with the record and its location; the final response is replayed later', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_slow_1000' })
     const accepted = await site.client.order(key, body, { prefer: 'respond-async' })
@@ -201,7 +201,7 @@ describe.concurrent('respond-async', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('while it runs every duplicate gets the 202, whatever it prefers; another request gets 422', async () => {
+  test('while the accepted request runs, duplicates get the 202, and a different request with its key a 422', async () => {
     const { key, body } = await running('pm_slow_2500', { prefer: 'respond-async' })
     const plain = await site.client.order(key, body)
     expectAccepted(plain, key)
@@ -216,7 +216,7 @@ describe.concurrent('respond-async', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('with wait=N a duplicate waits first: for the answer, or for the 202', async () => {
+  test('a duplicate with wait=N gets the final response if it exists within N seconds, otherwise the 202', async () => {
     const { key, body } = await running('pm_slow_2500', { prefer: 'respond-async' })
     const [short, ms] = await timed(site.client.order(key, body, { prefer: 'wait=1' }))
     expectAccepted(short, key)
@@ -227,7 +227,7 @@ describe.concurrent('respond-async', () => {
     expect(long.headers['preference-applied']).toBe('wait=20')
   })
 
-  test('with wait=N the first request itself gets its answer, and it is not a replay', async () => {
+  test('a first request with wait=N gets its final response, not marked as a replay', async () => {
     const key = freshKey()
     const body = orderBody()
     const first = await site.client.order(key, body, { prefer: 'respond-async, wait=20' })
@@ -237,7 +237,7 @@ describe.concurrent('respond-async', () => {
   })
 
   test.each([['Respond-Async'], ['return=minimal, respond-async; foo=bar'], [['return=minimal', 'respond-async']]])(
-    'is understood as %j',
+    'is recognised in the header value %j',
     async (prefer) => {
       const key = freshKey()
       expectAccepted(await site.client.order(key, orderBody(), { prefer }), key)
@@ -245,7 +245,7 @@ describe.concurrent('respond-async', () => {
   )
 
   test.each(['respond-asynchronously', 'return=minimal', 'respond-async=no', ''])(
-    'is not asked for with %j',
+    'is not applied for the header value %j',
     async (prefer) => {
       const answer = await site.client.order(freshKey(), orderBody(), { prefer })
       expect(answer.status).toBe(201)
@@ -253,14 +253,14 @@ describe.concurrent('respond-async', () => {
     },
   )
 
-  test('a decline is replayed as 402', async () => {
+  test('an accepted payment that is declined is replayed as a 402', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_declined' })
     expectAccepted(await site.client.order(key, body, { prefer: 'respond-async' }), key)
     expectProblem(await site.client.order(key, body, { prefer: 'wait=20' }), 402, 'payment_declined', 'new')
   })
 
-  test('an outcome that is unknown is 409, and not run again', async () => {
+  test('an accepted request whose outcome becomes unknown is a 409 and not run again', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_timeout_charged' })
     expectAccepted(await site.client.order(key, body, { prefer: 'respond-async' }), key)
@@ -270,7 +270,7 @@ describe.concurrent('respond-async', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('what was proven not executed is run again by the worker; a duplicate gets 202 until then', async () => {
+  test('an accepted request proven not executed is run again by the worker; duplicates get the 202 until then', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_refused_once' })
     await site.client.order(key, body, { prefer: 'respond-async' })
@@ -281,7 +281,7 @@ describe.concurrent('respond-async', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('refunds too', async () => {
+  test('a refund is accepted, holds its amount at once and succeeds later', async () => {
     const order = (await site.client.order(freshKey(), orderBody())).json<OrderView>()
     const key = freshKey()
     const body = { amountCents: 700, reason: 'sandbox:slow_1000' }
@@ -300,20 +300,20 @@ describe.concurrent('respond-async', () => {
     expect((await site.client.get(done.headers.location as string)).json()).toStrictEqual(done.json())
   })
 
-  test('a refund that can’t be is accepted and refused later', async () => {
+  test('a refund of an order that does not exist is accepted, and gets its 404 later', async () => {
     const key = freshKey()
     expectAccepted(await site.client.refund('ord_none', key, {}, { prefer: 'respond-async' }), key, REFUNDS)
     const done = await site.client.refund('ord_none', key, {}, { prefer: 'wait=20' })
     expectProblem(done, 404, 'order_not_found', 'new')
   })
 
-  test('what is refused before the operation begins is refused at once', async () => {
+  test('a request without a key or with an invalid body gets its 400 at once, not a 202', async () => {
     const prefer = 'respond-async'
     expectProblem(await site.client.order(undefined, orderBody(), { prefer }), 400, 'idempotency_key_missing', 'new')
     expectProblem(await site.client.order(freshKey(), {}, { prefer }), 400, 'invalid_request', 'same')
   })
 
-  test('a burst is accepted and done, each once', async () => {
+  test('30 orders, each sent twice at once, are charged once each', async () => {
     const customerId = orderBody().customerId
     const keys = Array.from({ length: 30 }, freshKey)
     const body = orderBody({ customerId })

@@ -32,7 +32,7 @@ describe('the first start', () => {
         .join('.*')}$`,
     )
 
-  test('prints what the README says', () => {
+  test('prints the welcome text that the README shows', () => {
     const made = { apiKey: 'oo_demo_made', admin: { email: 'admin@onceover.local', password: 'made up' } }
     const said = welcome(LOCAL, made, { demoApiKey: undefined }).trimEnd().split('\n').slice(1)
     const shown = printed.split('\n')
@@ -41,13 +41,13 @@ describe('the first start', () => {
     for (const [at, line] of said.entries()) expect(line).toMatch(asPattern(shown[begins + at]!))
   })
 
-  test('says what it does before, in the README’s words', () => {
+  test('announces installing and building in the README’s words', () => {
     const [installing, building] = printed.split('\n')
     expect(readDoc('scripts/install.mjs')).toContain(`'${installing}'`)
     expect(readDoc('scripts/build.ts')).toContain(`'${building}'`)
   })
 
-  test('prints the README’s curl line, with its key in it', () => {
+  test('prints the README’s curl command with the API key in it', () => {
     const said = welcome(LOCAL, NO_SECRETS, { demoApiKey: API_KEY })
       .split('\n')
       .map((line) => line.trim())
@@ -55,8 +55,8 @@ describe('the first start', () => {
   })
 })
 
-describe('the first order', () => {
-  test('is a 201, and the same again byte for byte', async () => {
+describe('the README’s first order', () => {
+  test('is a 201, and sent again is replayed byte for byte', async () => {
     const [first, again] = [await order(), await order()]
     for (const { output } of [first, again]) expect(output).toMatch(/^HTTP\/1.1 201 /m)
     expect(first.output).not.toMatch(/^idempotent-replayed/im)
@@ -66,13 +66,13 @@ describe('the first order', () => {
     expect(bodyOf(again)).toBe(bodyOf(first))
   })
 
-  test('with another body is a 422', async () => {
+  test('sent again with another body is a 422', async () => {
     const other = ORDER.replaceAll(LOCAL, site.url).replace('pm_ok', 'pm_declined')
     const { output } = await paste([other], { ONCEOVER_API_KEY: API_KEY })
     expect(output).toMatch(/^HTTP\/1.1 422 /m)
   })
 
-  test('is followed by sample traffic', async () => {
+  test('is followed by sample traffic with successes and errors', async () => {
     const { code, tail, output } = await paste([TRAFFIC], { ONCEOVER_URL: site.url, ONCEOVER_API_KEY: API_KEY })
     expect({ code, tail }).toEqual({ code: 0, tail: '' })
     expect(output).toContain(`requests sent to ${site.url}`)
@@ -81,7 +81,7 @@ describe('the first order', () => {
   })
 })
 
-describe('a deploy', () => {
+describe('the README’s deploy section', () => {
   const [migrate, serve, serveOnly, ready] = commandsUnder('README.md', 'Deploy') as [string, string, string, string]
   const name = `deploy_${randomBytes(6).toString('hex')}`
   let databaseUrl: string
@@ -92,11 +92,11 @@ describe('a deploy', () => {
   })
   afterAll(() => withClient(inject('postgresUrl'), (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`)))
 
-  test('is all that is shown', () => {
+  test('has four commands', () => {
     expect(commandsUnder('README.md', 'Deploy')).toHaveLength(4)
   })
 
-  test('is a migration, nodes with and without a worker, and each of them is ready', async () => {
+  test('migrates a database, and starts ready nodes with and without a worker', async () => {
     const migrated = await paste([migrate], { DATABASE_URL: databaseUrl })
     expect({ code: migrated.code, tail: migrated.tail }).toEqual({ code: 0, tail: '' })
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const cursorOf = (position: unknown) => Buffer.from(JSON.stringify(position)).toString('base64url')
 
 describe('an order', () => {
-  test('is read as it was answered, by GET and by HEAD', async () => {
+  test('is returned by GET as its POST answered, and is found by HEAD', async () => {
     const order = (await site.client.order(freshKey(), orderBody())).json<OrderView>()
     const read = await site.client.get(`/api/orders/${order.id}`)
     expect(read.status).toBe(200)
@@ -40,12 +40,12 @@ describe('an order', () => {
     "ord_'%20OR%201=1",
     'x'.repeat(3000),
     encodeURIComponent('../orders'),
-  ])('%s is 404', async (id) => {
+  ])('with the unknown id %s is 404', async (id) => {
     expectProblem(await site.client.get(`/api/orders/${id}`), 404, 'order_not_found', 'none')
   })
 })
 
-describe('the list', () => {
+describe('the order list', () => {
   interface Page {
     items: OrderView[]
     nextCursor: string | null
@@ -77,7 +77,7 @@ describe('the list', () => {
     expect((await mine.get(`/api/orders/${newest?.id}`)).json()).toStrictEqual(newest)
   })
 
-  test.each([1, 5, 7, 24, 100])('of %i at a time shows each order once, and then ends', async (limit) => {
+  test.each([1, 5, 7, 24, 100])('in pages of %i shows each order once, and then ends', async (limit) => {
     const seen: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const shown: Page = await page(`?limit=${limit}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
@@ -89,7 +89,7 @@ describe('the list', () => {
     expect(new Set(seen)).toEqual(new Set(ids))
   })
 
-  test('an order placed meanwhile does not shift what comes next', async () => {
+  test('does not shift its next page when a new order is placed', async () => {
     const first = await page('?limit=20')
     const added = await mine.order(freshKey(), orderBody())
     const second = await page(`?limit=20&cursor=${first.nextCursor}`)
@@ -104,27 +104,27 @@ describe('the list', () => {
     expect((await fresh.get('/api/orders')).json()).toStrictEqual({ items: [], nextCursor: null })
   })
 
-  test.each(['0', '101', '-1', '1.5', 'ten', ''])('limit=%s is refused', async (limit) => {
+  test.each(['0', '101', '-1', '1.5', 'ten', ''])('refuses limit=%s', async (limit) => {
     const { issues } = expectProblem(await mine.get(`/api/orders?limit=${limit}`), 400, 'invalid_request', 'same')
     expect(issues?.map((issue) => issue.path)).toEqual(['limit'])
   })
 
   test.each([
-    ['no base64', '%%%'.replaceAll('%', '%25')],
-    ['no JSON', 'bm90IGpzb24'],
+    ['not base64', '%%%'.replaceAll('%', '%25')],
+    ['not JSON', 'bm90IGpzb24'],
     ['another shape', cursorOf({ page: 2 })],
-    ['a time that is none', cursorOf({ createdAt: 'yesterday', id: 'ord_1' })],
-    ['a year that no database has', cursorOf({ createdAt: '0000-01-01T00:00:00.000Z', id: 'ord_1' })],
+    ['an invalid time', cursorOf({ createdAt: 'yesterday', id: 'ord_1' })],
+    ['a year that PostgreSQL does not have', cursorOf({ createdAt: '0000-01-01T00:00:00.000Z', id: 'ord_1' })],
     ['an id with a NUL', cursorOf({ createdAt: '2026-01-01T00:00:00.000Z', id: 'ord_\0' })],
-    ['nothing', ''],
-  ])('a cursor that is %s is refused', async (_title, cursor) => {
+    ['empty', ''],
+  ])('refuses a bad cursor: %s', async (_title, cursor) => {
     const { issues } = expectProblem(await mine.get(`/api/orders?cursor=${cursor}`), 400, 'invalid_request', 'same')
     expect(issues?.map((issue) => issue.path)).toEqual(['cursor'])
   })
 })
 
 describe('a refund', () => {
-  test('is read as it was answered; of another order there is none', async () => {
+  test('is returned as its POST answered, and is 404 under another order', async () => {
     const [order, other] = await Promise.all(
       [1, 2].map(async () => (await site.client.order(freshKey(), orderBody())).json<OrderView>()),
     )
@@ -150,18 +150,18 @@ describe('without authentication', () => {
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer/)
   })
 
-  test('the sandbox’s charges are an operator’s business', async () => {
+  test('the sandbox’s charges are 401, even with a tenant’s API key', async () => {
     expectProblem(await send(`${site.url}/api/sandbox/charges?customerId=c`), 401, 'unauthenticated', 'same')
     expectProblem(await site.client.get('/api/sandbox/charges?customerId=c'), 401, 'unauthenticated', 'same')
   })
 
-  test('the API’s document, health and readiness are for everybody', async () => {
+  test('the OpenAPI document, health and readiness are public', async () => {
     for (const path of ['/api/openapi.json', '/api/health', '/api/ready'])
       expect({ path, status: (await send(new URL(path, site.url))).status }).toEqual({ path, status: 200 })
   })
 })
 
-test('the sandbox lists what it booked, and nothing for a customer that it does not know', async () => {
+test('the sandbox lists a customer’s charges and refunds, and nothing for an unknown customer', async () => {
   const body = orderBody()
   const order = (await site.client.order(freshKey(), body)).json<OrderView>()
   await site.client.refund(order.id, freshKey(), { amountCents: 500 })
@@ -181,14 +181,14 @@ test('the sandbox lists what it booked, and nothing for a customer that it does 
   expect(await charges(site.url, 'nobody')).toEqual([])
 })
 
-test.each(['%00', '', 'x'.repeat(65)])('the sandbox refuses what can’t be a customer: %s', async (customerId) => {
+test.each(['%00', '', 'x'.repeat(65)])('the sandbox refuses an invalid customer id: %s', async (customerId) => {
   const answer = await send(`${site.url}/api/sandbox/charges?customerId=${customerId}`, {
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
   })
   expectProblem(answer, 400, 'invalid_request', 'same')
 })
 
-test('the API’s document is OpenAPI 3.1 and names every path and problem of the contract', async () => {
+test('the OpenAPI document is version 3.1 and names every path and status of the contract', async () => {
   const answer = await send(`${site.url}/api/openapi.json`)
   expect(answer.headers['content-type']).toMatch(/^application\/json/)
   const document = answer.json<{ openapi: string; paths: Record<string, Record<string, { responses: object }>> }>()
@@ -212,6 +212,6 @@ test('the API’s document is OpenAPI 3.1 and names every path and problem of th
     expect(statuses).toContain(String(status))
 })
 
-test('a path that is none is a problem, not a page', async () => {
+test('an unknown API path gets a 404 problem document, not an HTML page', async () => {
   expectProblem(await site.client.get('/api/order'), 404, 'not_found', 'none')
 })

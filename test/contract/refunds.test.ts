@@ -27,7 +27,7 @@ async function paidOrder(): Promise<OrderView> {
 }
 const orderNow = async (id: string) => (await site.client.get(`/api/orders/${id}`)).json<OrderView>()
 
-test('a part: 201 with its Location, and the order says so', async () => {
+test('a partial refund: 201 with its Location, and the order is partially refunded', async () => {
   const order = await paidOrder()
   const key = freshKey()
   const answer = await site.client.refund(order.id, key, { amountCents: 1000, reason: 'one came broken' })
@@ -49,7 +49,7 @@ test('a part: 201 with its Location, and the order says so', async () => {
   expect(await orderNow(order.id)).toStrictEqual({ ...order, status: 'partially_refunded', refundedCents: 1000 })
 })
 
-test('without an amount: what is left, all of it or the rest', async () => {
+test('a refund without an amount refunds the rest of the order', async () => {
   const order = await paidOrder()
   const part = await site.client.refund(order.id, freshKey(), { amountCents: 1 })
   expect(part.json<RefundView>()).toMatchObject({ amountCents: 1, reason: null })
@@ -65,7 +65,7 @@ test('without an amount: what is left, all of it or the rest', async () => {
   ).toEqual([1, 2499])
 })
 
-test('the default amount is fixed once: a replay stays what it was', async () => {
+test('the amount of a refund without an amount is fixed once: a replay is the first answer', async () => {
   const order = await paidOrder()
   const key = freshKey()
   const first = await site.client.refund(order.id, key)
@@ -76,7 +76,7 @@ test('the default amount is fixed once: a replay stays what it was', async () =>
   expect(await countCharges(site.url, order.customerId, 'refund')).toBe(1)
 })
 
-describe('refused, stored and replayed', () => {
+describe('a refused refund', () => {
   async function expectStored(orderId: string, body: object, status: number, code: string) {
     const key = freshKey()
     const first = await site.client.refund(orderId, key, body)
@@ -95,21 +95,21 @@ describe('refused, stored and replayed', () => {
     return key
   }
 
-  test('no such order: 404', async () => {
+  test('of an unknown order is 404, stored and replayed', async () => {
     await expectStored('ord_none', {}, 404, 'order_not_found')
   })
 
-  test.each(['ord.none', 'a%20b', 'x'.repeat(80)])('no such order, as no id is spelled: 404 (%s)', async (id) => {
+  test.each(['ord.none', 'a%20b', 'x'.repeat(80)])('of a malformed order id is 404, stored (%s)', async (id) => {
     await expectStored(id, {}, 404, 'order_not_found')
   })
 
-  test('an id that no store can hold: 404, and nothing is remembered of it', async () => {
+  test('of an order id with a NUL byte is 404, and nothing is stored', async () => {
     const key = freshKey()
     expectProblem(await site.client.refund('%00', key), 404, 'order_not_found', 'new')
     expect((await site.client.record(key, REFUNDS)).status).toBe(404)
   })
 
-  test('more than the order, or than what is left of it: 409', async () => {
+  test('of more than the order, or than what is left of it, is 409, stored and replayed', async () => {
     const order = await paidOrder()
     await expectStored(order.id, { amountCents: 2501 }, 409, 'refund_exceeds_order')
     await site.client.refund(order.id, freshKey(), { amountCents: 2000 })
@@ -120,7 +120,7 @@ describe('refused, stored and replayed', () => {
     expect(await countCharges(site.url, order.customerId, 'refund')).toBe(2)
   })
 
-  test('nothing left and no amount named: 409', async () => {
+  test('without an amount, of an order with nothing left, is 409', async () => {
     const order = await paidOrder()
     await site.client.refund(order.id, freshKey())
     const answer = await site.client.refund(order.id, freshKey())
@@ -128,14 +128,14 @@ describe('refused, stored and replayed', () => {
     expect(['refund_exceeds_order', 'order_not_refundable']).toContain(answer.json<ProblemView>().code)
   })
 
-  test('a declined order: 409', async () => {
+  test('of a declined order is 409, stored and replayed', async () => {
     const key = freshKey()
     await site.client.order(key, orderBody({ paymentMethod: 'pm_declined' }))
     const { resource } = (await site.client.record(key)).json<RecordView>()
     await expectStored(resource?.id ?? '', {}, 409, 'order_not_refundable')
   })
 
-  test('an order that is not paid yet, or may be paid: 409', async () => {
+  test('of an order whose payment outcome is unknown is 409, stored and replayed', async () => {
     const key = freshKey()
     await site.client.order(key, orderBody({ paymentMethod: 'pm_error_once' }))
     const { resource } = (await site.client.record(key)).json<RecordView>()
@@ -143,7 +143,7 @@ describe('refused, stored and replayed', () => {
   })
 })
 
-describe('at once', () => {
+describe('concurrent refunds of an order', () => {
   test('ten refunds of 400 with ten keys: six fit into 2500', async () => {
     const order = await paidOrder()
     const answers = await Promise.all(
@@ -157,7 +157,7 @@ describe('at once', () => {
     expect(await countCharges(site.url, order.customerId, 'refund')).toBe(6)
   })
 
-  test('ten refunds of everything with ten keys: one', async () => {
+  test('ten full refunds with ten keys: one succeeds', async () => {
     const order = await paidOrder()
     const answers = await Promise.all(Array.from({ length: 10 }, () => site.client.refund(order.id, freshKey())))
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1)
@@ -177,7 +177,7 @@ describe('at once', () => {
     expect((await orderNow(order.id)).refundedCents).toBe(100)
   })
 
-  test('a refund under way holds its amount', async () => {
+  test('a refund in progress holds its amount', async () => {
     const order = await paidOrder()
     const key = freshKey()
     const slow = site.client.refund(order.id, key, { amountCents: 2000, reason: 'sandbox:slow_800' })
@@ -194,7 +194,7 @@ describe('at once', () => {
   })
 })
 
-test('what was proven not executed gives its amount back, and takes it again when it is retried', async () => {
+test('a refund that was not executed releases its amount, and a retry refunds it', async () => {
   const order = await paidOrder()
   const key = freshKey()
   const body = { amountCents: 2000, reason: 'sandbox:refused_once' }
@@ -205,7 +205,7 @@ test('what was proven not executed gives its amount back, and takes it again whe
   expect((await orderNow(order.id)).refundedCents).toBe(2400)
 })
 
-test('a retry that does not fit any more is refused for good', async () => {
+test('a refund retry that exceeds what is left by then is refused with a stored 409', async () => {
   const order = await paidOrder()
   const key = freshKey()
   const body = { amountCents: 2000, reason: 'sandbox:refused_once' }

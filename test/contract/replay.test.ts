@@ -28,7 +28,7 @@ function expectReplay(replay: Answer, first: Answer) {
   expect(replay.headers['idempotent-replayed']).toBe('true')
 }
 
-describe('byte for byte', () => {
+describe('a replay equals the first answer byte for byte', () => {
   test.each([
     ['an order', orderBody()],
     [
@@ -41,7 +41,7 @@ describe('byte for byte', () => {
         items: Array.from({ length: 100 }, (_, i) => ({ sku: `s${i}`, quantity: 1, unitPriceCents: 1 + i })),
       }),
     ],
-    ['a decline', orderBody({ paymentMethod: 'pm_declined' })],
+    ['a declined order', orderBody({ paymentMethod: 'pm_declined' })],
   ])('%s', async (_title, body) => {
     const key = freshKey()
     const first = await site.client.order(key, body)
@@ -57,7 +57,7 @@ describe('byte for byte', () => {
     expectReplay(await site.client.refund(order.id, key, { amountCents: 100, reason: 'too late' }), first)
   })
 
-  test('what was answered then, not what is so now', async () => {
+  test('an order that was refunded since', async () => {
     const key = freshKey()
     const body = orderBody()
     const first = await site.client.order(key, body)
@@ -70,7 +70,7 @@ describe('byte for byte', () => {
     })
   })
 
-  test('whatever the duplicate prefers', async () => {
+  test('whatever Prefer header the duplicate sends', async () => {
     const key = freshKey()
     const body = orderBody()
     const first = await site.client.order(key, body)
@@ -78,7 +78,7 @@ describe('byte for byte', () => {
       expectReplay(await site.client.order(key, body, { prefer }), first)
   })
 
-  test('to every API key of the tenant', async () => {
+  test('for another API key of the tenant', async () => {
     const colleague = createClient(site.url, await addApiKey(site.databaseUrl, site.tenantId))
     const key = freshKey()
     const body = orderBody()
@@ -88,7 +88,7 @@ describe('byte for byte', () => {
   })
 })
 
-test('Idempotency-Expires is the record’s expiresAt, 24 hours from the answer', async () => {
+test('Idempotency-Expires is the record’s expiresAt, 24 hours after the answer', async () => {
   const key = freshKey()
   const answer = await site.client.order(key, orderBody())
   const { expiresAt, completedAt } = (await site.client.record(key)).json<RecordView>()
@@ -96,14 +96,14 @@ test('Idempotency-Expires is the record’s expiresAt, 24 hours from the answer'
   expect(Date.parse(expiresAt) - Date.parse(completedAt ?? '')).toBe(24 * 3_600_000)
 })
 
-describe('the same request, spelled in another way, is the same request', () => {
+describe('a request whose JSON is spelled in another way is replayed as the same request', () => {
   const canonical = (customerId: string) =>
     `{"customerId":"${customerId}","currency":"USD","items":[{"sku":"SKU-A","quantity":2,"unitPriceCents":1250}],"paymentMethod":"pm_ok"}`
   test.each([
-    ['2.0', (text: string) => text.replace(':2,', ':2.0,')],
-    ['2e0', (text: string) => text.replace(':2,', ':2e0,')],
-    ['0.2E+1', (text: string) => text.replace(':2,', ':0.2E+1,')],
-    ['200e-2', (text: string) => text.replace(':2,', ':200e-2,')],
+    ['2 as 2.0', (text: string) => text.replace(':2,', ':2.0,')],
+    ['2 as 2e0', (text: string) => text.replace(':2,', ':2e0,')],
+    ['2 as 0.2E+1', (text: string) => text.replace(':2,', ':0.2E+1,')],
+    ['2 as 200e-2', (text: string) => text.replace(':2,', ':200e-2,')],
     [
       'members in another order',
       (text: string) => JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text)).reverse())),
@@ -112,8 +112,11 @@ describe('the same request, spelled in another way, is the same request', () => 
       'an item’s members in another order',
       (text: string) => text.replace(/"sku":"SKU-A",("quantity":2),("unitPriceCents":1250)/, '$2,$1,"sku":"SKU-A"'),
     ],
-    ['white space', (text: string) => JSON.stringify(JSON.parse(text), null, '\t').replaceAll('\n', '\r\n')],
-    ['escapes', (text: string) => text.replace('SKU-A', '\\u0053KU\\u002d\\u0041').replace('"USD"', '"\\u0055SD"')],
+    ['other white space', (text: string) => JSON.stringify(JSON.parse(text), null, '\t').replaceAll('\n', '\r\n')],
+    [
+      'escaped characters',
+      (text: string) => text.replace('SKU-A', '\\u0053KU\\u002d\\u0041').replace('"USD"', '"\\u0055SD"'),
+    ],
   ])('%s', async (_title, respell) => {
     const key = freshKey()
     const text = canonical(`cus_${key}`)
@@ -125,21 +128,21 @@ describe('the same request, spelled in another way, is the same request', () => 
   })
 })
 
-describe('what changes the meaning is another request', () => {
+describe('a request with another meaning and the same key is 422', () => {
   const two = [
     { sku: 'A', quantity: 1, unitPriceCents: 100 },
     { sku: 'B', quantity: 1, unitPriceCents: 100 },
   ]
   test.each([
     ['another amount', orderBody({ items: two }), { items: [two[0], { ...two[1], quantity: 2 }] }],
-    ['another order of items', orderBody({ items: two }), { items: two.toReversed() }],
+    ['items in another order', orderBody({ items: two }), { items: two.toReversed() }],
     ['another currency', orderBody(), { currency: 'EUR' }],
     ['another payment method', orderBody(), { paymentMethod: 'pm_ok2' }],
     ['a note where there was none', orderBody(), { note: 'x' }],
     ['an empty note where there was none', orderBody(), { note: '' }],
-    ['a note in other letters', orderBody({ note: 'Note' }), { note: 'note' }],
-    ['a note that only looks the same', orderBody({ note: 'caf\u00e9' }), { note: 'cafe\u0301' }],
-    ['a note with a blank more', orderBody({ note: 'x' }), { note: 'x ' }],
+    ['a note in another case', orderBody({ note: 'Note' }), { note: 'note' }],
+    ['a note in another Unicode normal form', orderBody({ note: 'caf\u00e9' }), { note: 'cafe\u0301' }],
+    ['a note with one more space', orderBody({ note: 'x' }), { note: 'x ' }],
   ])('%s', async (_title, body, changes) => {
     const key = freshKey()
     const first = await site.client.order(key, body)
@@ -148,7 +151,7 @@ describe('what changes the meaning is another request', () => {
     expect(await countCharges(site.url, body.customerId)).toBe(1)
   })
 
-  test('the path is part of it: the same refund of another order', async () => {
+  test('the same refund under the path of another order', async () => {
     const [one, other] = await Promise.all([1, 2].map(() => site.client.order(freshKey(), orderBody())))
     const key = freshKey()
     expect((await site.client.refund(one!.json<OrderView>().id, key)).status).toBe(201)
@@ -156,7 +159,7 @@ describe('what changes the meaning is another request', () => {
   })
 })
 
-test('one key on two endpoints is two keys', async () => {
+test('the same key on two endpoints stands for two requests', async () => {
   const key = freshKey()
   const order = (await site.client.order(key, orderBody())).json<OrderView>()
   const refund = await site.client.refund(order.id, key)
@@ -164,7 +167,7 @@ test('one key on two endpoints is two keys', async () => {
   expect(refund.headers['idempotent-replayed']).toBeUndefined()
 })
 
-test('keys are told apart by each letter', async () => {
+test('keys are case-sensitive', async () => {
   const key = `Key-${freshKey()}`
   const body = orderBody()
   await site.client.order(key, body)

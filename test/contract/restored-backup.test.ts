@@ -123,7 +123,7 @@ afterAll(async () => {
   await lost?.drop()
 })
 
-test('a key of the gap that is sent again is charged again, although the provider honours keys', async () => {
+test('after a restore, a key first used after the backup is charged again when it is resent, even if the provider honours keys', async () => {
   const node = await startNode({ databaseUrl: await restore(), env: { ...UNHURRIED, WORKER: 'off' } })
   try {
     expect(await chargesFor(node.url, 'ofTheGap')).toBe(1)
@@ -136,7 +136,7 @@ test('a key of the gap that is sent again is charged again, although the provide
   }
 })
 
-test('with the runbook nothing is charged or refunded again, and every charge that was lost is found', async () => {
+test('after a restore by the runbook, nothing is charged or refunded again, and every lost charge is found', async () => {
   const databaseUrl = await restore()
   const [migrate] = commandsUnder('docs/runbooks.md', '2. Restore, and bring the schema up to date')
   expect(await paste([migrate!], { DATABASE_URL: databaseUrl })).toMatchObject({ code: 0, tail: '' })
@@ -223,7 +223,7 @@ async function expectAcceptedOnce(databaseUrl: string): Promise<void> {
   }
 }
 
-test('a worker that is started too early charges again what was accepted, if the provider ignores keys', async () => {
+test('after a restore, a worker that is started too early charges an accepted order again if the provider ignores keys', async () => {
   const env = { ...UNHURRIED, SANDBOX_IDEMPOTENT: 'false' }
   const node = await startNode({ databaseUrl: await restore(), env })
   try {

@@ -52,14 +52,14 @@ const entries = () =>
   )
 
 describe.each(shown)('$name', ({ call }) => {
-  test('without a session or a token: 401, and not a word in the audit log', async () => {
+  test('without a valid session or token is a 401, and is not audited', async () => {
     const before = await entries()
     expectProblem(await ask(call, {}), 401, 'unauthenticated', 'same')
     expectProblem(await ask(call, { authorization: 'Bearer oo_op_of_nobody' }), 401, 'unauthenticated', 'same')
     expect(await entries()).toEqual(before)
   })
 
-  test.each(ROLES)('role %s', async (role) => {
+  test.each(ROLES)('with the role %s is allowed if the role suffices, otherwise an audited 403', async (role) => {
     const before = await entries()
     const answer = await ask(call, { authorization: `Bearer ${tokens[role]}` })
     const after = await entries()

@@ -41,8 +41,8 @@ async function follow(blocks: readonly string[], env: Record<string, string> = {
 
 const refOf = async (customerId: string) => (await charges(site.url, customerId))[0]!.ref
 
-describe('a key is stuck', () => {
-  test('it is found, the provider is asked, and a person’s word ends it', async () => {
+describe('the runbook “A key is stuck”', () => {
+  test('finds the key, asks the provider, and resolves the key by the operator’s verdict', async () => {
     const key = freshKey()
     const order = orderBody({ paymentMethod: 'pm_unreachable' })
     expect((await site.client.order(key, order)).status).toBe(504)
@@ -55,8 +55,8 @@ describe('a key is stuck', () => {
   })
 })
 
-describe('a customer says they were charged twice', () => {
-  test('two keys are told from two charges of one key, and both are put right', async () => {
+describe('the runbook “A customer says they were charged twice”', () => {
+  test('distinguishes two keys from two charges of one key, and corrects both', async () => {
     const [once, twice] = [orderBody(), orderBody()]
     const kept = (await site.client.order(freshKey(), once)).json<OrderView>()
     const doubled = (await site.client.order(freshKey(), twice)).json<OrderView>()
@@ -83,8 +83,8 @@ describe('a customer says they were charged twice', () => {
   })
 })
 
-describe('the provider is down', () => {
-  test('what it charged is found when it is back, and what it can’t say is left for people', async () => {
+describe('the runbook “The provider is down”', () => {
+  test('settles what the provider charged, and lists the keys that are left for an operator', async () => {
     const charged = orderBody({ paymentMethod: 'pm_timeout_charged' })
     const key = freshKey()
     expect((await site.client.order(key, charged)).status).toBe(504)
@@ -101,8 +101,8 @@ describe('the provider is down', () => {
   })
 })
 
-describe('new keys', () => {
-  test('are refused while they are stopped, and known ones are answered as always', async () => {
+describe('the runbooks “Stop new keys” and “Take new keys again”', () => {
+  test('refuse new keys in between, while known keys are answered as always', async () => {
     const [known, retried, fresh] = [freshKey(), freshKey(), freshKey()]
     const [paid, refused, held] = [orderBody(), orderBody({ paymentMethod: 'pm_refused_once' }), orderBody()]
     expect((await site.client.order(known, paid)).status).toBe(201)

@@ -80,7 +80,7 @@ async function unknownKey(paymentMethod = 'pm_timeout_charged') {
 }
 
 describe.each(['sweeper', 'reaper', 'reconciler', 'ledger'])('POST %s/runs', (kind) => {
-  test('answers 201 with the run when it has ended, without a body too', async () => {
+  test('answers 201 with the ended run, also without a request body', async () => {
     const answer = await post(`${kind}/runs`)
     expect(answer.status).toBe(201)
     expect(answer.json<RunView>()).toStrictEqual({
@@ -101,7 +101,7 @@ describe.each(['sweeper', 'reaper', 'reconciler', 'ledger'])('POST %s/runs', (ki
     })
   })
 
-  test('is written down with why, and is not for viewers', async () => {
+  test('is audited with its reason and forbidden for viewers', async () => {
     const { id } = (await post(`${kind}/runs`, { dryRun: true, reason: 'to see' })).json<RunView>()
     expect(
       await runSql(site.databaseUrl, 'SELECT action, reason, after FROM audit_entries WHERE target = $1', [id]),
@@ -109,7 +109,7 @@ describe.each(['sweeper', 'reaper', 'reconciler', 'ledger'])('POST %s/runs', (ki
     expectProblem(await post(`${kind}/runs`, {}, {}, viewer), 403, 'forbidden', 'none')
   })
 
-  test('with one Idempotency-Key is one run', async () => {
+  test('starts one run for one Idempotency-Key', async () => {
     const headers = { 'idempotency-key': freshKey() }
     const [first, second] = [
       await post(`${kind}/runs`, { dryRun: true }, headers),
@@ -125,7 +125,7 @@ describe.each(['sweeper', 'reaper', 'reconciler', 'ledger'])('POST %s/runs', (ki
   })
 })
 
-test('a dry run finds what a run then does, and changes nothing', async () => {
+test('a dry run of the reconciler counts what the next run does, and changes nothing', async () => {
   const { id, key } = await unknownKey()
   const dry = (await post('reconciler/runs', { dryRun: true })).json<RunView>()
   expect(dry).toMatchObject({ dryRun: true, counts: { lookUps: expect.any(Number) } })
@@ -137,7 +137,7 @@ test('a dry run finds what a run then does, and changes nothing', async () => {
 })
 
 describe('POST keys/bulk', () => {
-  test('works off the keys that are named, and keeps what became of each', async () => {
+  test('processes the keys that are named by id and keeps the outcome of each', async () => {
     const [charged, lost] = [await unknownKey(), await unknownKey('pm_unreachable')]
     const nobody = 'idem_00000000000000000000000000'
     const answer = await post('keys/bulk', { action: 'reconcile', ids: [charged.id, nobody, lost.id], reason: 'look' })
@@ -157,7 +157,7 @@ describe('POST keys/bulk', () => {
     expect((await site.client.order(charged.key, charged.body)).status).toBe(201)
   })
 
-  test('shows its keys page by page', async () => {
+  test('starts a run that lists its keys page by page', async () => {
     const ids = Array.from({ length: 5 }, (_, i) => `idem_0000000000000000000000000${i}`)
     const { id } = (await post('keys/bulk', { action: 'reconcile', ids, reason: 'look' })).json<RunView>()
     await ended(id)
@@ -172,7 +172,7 @@ describe('POST keys/bulk', () => {
     expect(seen).toEqual(ids)
   })
 
-  test('takes the filter of the list', async () => {
+  test('processes the keys that match a filter', async () => {
     const { id, key } = await unknownKey()
     const filter = { state: ['unknown'], endpoint: 'POST /api/orders', q: key }
     const made = (await post('keys/bulk', { action: 'reconcile', filter, reason: 'look' })).json<RunView>()
@@ -180,7 +180,7 @@ describe('POST keys/bulk', () => {
     expect(await ended(made.id)).toMatchObject({ state: 'succeeded', done: 1 })
   })
 
-  test('with one Idempotency-Key is one run', async () => {
+  test('starts one run for one Idempotency-Key', async () => {
     const body = { action: 'reconcile', ids: ['idem_00000000000000000000000000'], reason: 'look' }
     const headers = { 'idempotency-key': freshKey() }
     const answers = [await post('keys/bulk', body, headers), await post('keys/bulk', body, headers)]
@@ -188,25 +188,25 @@ describe('POST keys/bulk', () => {
   })
 
   test.each([
-    ['both', { ids: ['idem_1'], filter: {} }],
-    ['neither', {}],
-    ['no id', { ids: [] }],
-    ['no reason', { ids: ['idem_1'], reason: undefined }],
-    ['another action', { ids: ['idem_1'], action: 'delete' }],
-    ['a filter of something else', { filter: { colour: 'red' } }],
+    ['ids together with a filter', { ids: ['idem_1'], filter: {} }],
+    ['neither ids nor a filter', {}],
+    ['an empty list of ids', { ids: [] }],
+    ['a missing reason', { ids: ['idem_1'], reason: undefined }],
+    ['an unknown action', { ids: ['idem_1'], action: 'delete' }],
+    ['a filter by an unknown field', { filter: { colour: 'red' } }],
   ])('refuses %s', async (_, wrong) => {
     const answer = await post('keys/bulk', { action: 'reconcile', reason: 'look', ...wrong })
     expectProblem(answer, 400, 'invalid_request', 'same')
   })
 
-  test('is not for viewers', async () => {
+  test('is forbidden for viewers', async () => {
     const body = { action: 'reconcile', ids: ['idem_1'], reason: 'look' }
     expectProblem(await post('keys/bulk', body, {}, viewer), 403, 'forbidden', 'none')
   })
 })
 
 describe('the history of runs', () => {
-  test('is newest first, by kind and whether it was dry, page by page', async () => {
+  test('is newest first, filtered by kind and dryRun, page by page', async () => {
     for (let i = 0; i < 3; i++) await post('reaper/runs', { dryRun: true })
     const seen: RunView[] = []
     let cursor: string | null = null
@@ -233,7 +233,7 @@ describe('the history of runs', () => {
     },
   )
 
-  test('has nothing under an id that is none, or nobody’s', async () => {
+  test('answers 404 for an unknown run id and for a malformed one', async () => {
     for (const id of ['run_00000000000000000000000000', 'nothing'])
       expectProblem(await get(`runs/${id}`), 404, 'not_found', 'none')
   })

@@ -82,7 +82,7 @@ describe.each(['true', 'false'])('SANDBOX_IDEMPOTENT=%s', (SANDBOX_IDEMPOTENT) =
   }
 
   describe.concurrent('a charge', () => {
-    test.each(BEHAVIOURS)('pm_$name: $first, then $again', async (behaviour) => {
+    test.each(BEHAVIOURS)('with pm_$name gets $first, and its retries get $again', async (behaviour) => {
       const key = freshKey()
       const body = orderBody({ paymentMethod: `pm_${behaviour.name}` })
       await expectOnce(behaviour, {
@@ -98,7 +98,7 @@ describe.each(['true', 'false'])('SANDBOX_IDEMPOTENT=%s', (SANDBOX_IDEMPOTENT) =
   })
 
   describe.concurrent('a refund', () => {
-    test.each(BEHAVIOURS)('sandbox:$name: $first, then $again', async (behaviour) => {
+    test.each(BEHAVIOURS)('with sandbox:$name gets $first, and its retries get $again', async (behaviour) => {
       const order = orderBody()
       const { id } = (await site.client.order(freshKey(), order)).json<OrderView>()
       const key = freshKey()
@@ -127,7 +127,7 @@ describe.each(['true', 'false'])('SANDBOX_IDEMPOTENT=%s', (SANDBOX_IDEMPOTENT) =
     expect(booked).toMatchObject([{ kind: 'charge', status: 'failed', amountCents: 2500 }])
   })
 
-  test('a reason steers nothing of a charge, nor a payment method of a refund', async () => {
+  test('a refund is not steered by its order’s payment method, nor by a reason without the sandbox: prefix', async () => {
     const order = orderBody({ paymentMethod: 'pm_refused_once' })
     const key = freshKey()
     await site.client.order(key, order)

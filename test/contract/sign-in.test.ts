@@ -47,7 +47,7 @@ let count = 0
 const freshEmail = () => `operator-${++count}@example.com`
 
 describe('signing in', () => {
-  test('tells who it is and sets a cookie that only this site’s pages send and no script reads', async () => {
+  test('returns the operator and sets an HttpOnly, SameSite=Lax cookie', async () => {
     const answer = await signIn()
     expect(answer.status).toBe(200)
     expect(answer.json()).toEqual({
@@ -63,12 +63,12 @@ describe('signing in', () => {
     expect((await session({ cookie: cookieOf(answer) })).json()).toEqual(answer.json())
   })
 
-  test('sets a cookie for https only where it is served by https', async () => {
+  test('marks the cookie Secure when served over https', async () => {
     const [cookie] = (await signIn(ADMIN, { 'x-forwarded-proto': 'https' })).headers['set-cookie']!
     expect(cookie).toMatch(/; Secure$/)
   })
 
-  test('is the same 401 for an unknown address, a wrong password and a disabled operator', async () => {
+  test('fails with the same 401 for an unknown address, a wrong password and a disabled operator', async () => {
     const disabled = await addOperator()
     await send(new URL(`/api/admin/operators/${disabled.id}`, site.url), {
       method: 'PATCH',
@@ -88,7 +88,7 @@ describe('signing in', () => {
     expect((await signIn()).status).toBe(200)
   })
 
-  test('is refused after five wrong passwords, even with the right one, until the window is over', async () => {
+  test('is refused after five wrong passwords, even with the right password, until the window ends', async () => {
     const { email, password } = await addOperator()
     const guesses = await Promise.all(Array.from({ length: 50 }, () => signIn({ email, password: 'a wrong guess' })))
     expect(guesses.filter(({ status }) => status === 401)).toHaveLength(5)
@@ -100,7 +100,7 @@ describe('signing in', () => {
     expect((await signIn({ email, password })).status).toBe(200)
   })
 
-  test('refuses what it can’t read', async () => {
+  test('refuses an unsupported content type, malformed JSON and invalid fields', async () => {
     expectProblem(
       await post('/api/auth/sign-in', ADMIN, { 'content-type': 'text/plain' }),
       415,
@@ -118,38 +118,38 @@ describe('signing in', () => {
   })
 })
 
-describe('a page of another site', () => {
+describe('a request from a page of another site', () => {
   const foreign: [string, Headers][] = [
-    ['by its Origin', { origin: 'https://evil.example' }],
-    ['by Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
-    ['of a sibling domain', { 'sec-fetch-site': 'same-site' }],
-    ['that has no origin', { origin: 'null' }],
-    ['whose origin is none', { origin: '%' }],
+    ['with a foreign Origin', { origin: 'https://evil.example' }],
+    ['with cross-site Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
+    ['from a sibling domain', { 'sec-fetch-site': 'same-site' }],
+    ['with a null Origin', { origin: 'null' }],
+    ['with an invalid Origin', { origin: '%' }],
   ]
   const own = () => ({ origin: site.url, 'sec-fetch-site': 'same-origin' })
 
-  test.each(foreign)('%s can sign nobody in or out', async (_, headers) => {
+  test.each(foreign)('%s can’t sign in or out', async (_, headers) => {
     const { cookie } = await signedIn()
     expectProblem(await signIn(ADMIN, headers), 403, 'cross_origin', 'none')
     expectProblem(await post('/api/auth/sign-out', undefined, { cookie, ...headers }), 403, 'cross_origin', 'none')
     expect((await session({ cookie })).status).toBe(200)
   })
 
-  test.each(foreign)('%s can change nothing with a session, and read what it is never shown', async (_, headers) => {
+  test.each(foreign)('%s can’t change anything with a session, while a GET is answered', async (_, headers) => {
     const { cookie } = await signedIn()
     const change = { name: 'x', role: 'viewer' }
     expectProblem(await post('/api/admin/tokens', change, { cookie, ...headers }), 403, 'cross_origin', 'none')
     expect((await get('/api/admin/tokens', { cookie, ...headers })).status).toBe(200)
   })
 
-  test.each(foreign)('%s can call no action of a page', async (_, headers) => {
+  test.each(foreign)('%s can’t call a server action', async (_, headers) => {
     const { cookie } = await signedIn()
     const action = { cookie, 'next-action': '0'.repeat(42), ...headers }
     for (const path of ['/keys', '/sign-in', '/nowhere'])
       expectProblem(await post(path, [], action), 403, 'cross_origin', 'none')
   })
 
-  test('is not our own, which may', async () => {
+  test('is told apart from a request of the site’s own page, which is accepted', async () => {
     const { cookie } = await signedIn()
     const action = { cookie, 'next-action': '0'.repeat(42), ...own() }
     expect((await post('/keys', [], action)).headers['x-nextjs-action-not-found']).toBe('1')
@@ -158,14 +158,14 @@ describe('a page of another site', () => {
     expect((await post('/api/auth/sign-out', undefined, { cookie, ...own() })).status).toBe(204)
   })
 
-  test('does not matter to a script with a token', async () => {
+  test('is accepted with a bearer token', async () => {
     const headers = { ...bearer, origin: 'https://evil.example' }
     expect((await post('/api/admin/tokens', { name: 'x', role: 'viewer' }, headers)).status).toBe(201)
   })
 })
 
 describe('a session', () => {
-  test('is told to whoever has one, and to tokens; to nobody else', async () => {
+  test('is shown to a token, while missing or invalid credentials get 401', async () => {
     expect((await session(bearer)).json()).toEqual({ id: 'ADMIN_TOKEN', name: 'ADMIN_TOKEN', role: 'admin' })
     const { cookie } = await signedIn()
     for (const headers of [
@@ -177,7 +177,7 @@ describe('a session', () => {
       expectProblem(await session(headers), 401, 'unauthenticated', 'same')
   })
 
-  test('ends by signing out, also for who kept the cookie', async () => {
+  test('ends at sign-out, even for a client that keeps the cookie', async () => {
     const { cookie } = await signedIn()
     const answer = await post('/api/auth/sign-out', undefined, { cookie })
     expect(answer.status).toBe(204)
@@ -187,7 +187,7 @@ describe('a session', () => {
     expect((await post('/api/auth/sign-out')).status).toBe(204)
   })
 
-  test('ends by its time', async () => {
+  test('ends when it expires', async () => {
     const { email, password, id } = await addOperator()
     const cookie = cookieOf(await signIn({ email, password }))
     expect((await session({ cookie })).status).toBe(200)
@@ -199,7 +199,7 @@ describe('a session', () => {
     expectProblem(await session({ cookie }), 401, 'unauthenticated', 'same')
   })
 
-  test('begins and ends in the audit log', async () => {
+  test('has its sign-in and its sign-out in the audit log', async () => {
     const { email, password, id } = await addOperator()
     const cookie = cookieOf(await signIn({ email, password }, { 'x-request-id': 'in-1' }))
     await post('/api/auth/sign-out', undefined, { cookie, 'x-request-id': 'out-1' })
@@ -215,7 +215,7 @@ describe('a session', () => {
   })
 })
 
-test('a store that is gone makes nobody a stranger: 503 for everybody who says who they are', async () => {
+test('requests with credentials get 503 instead of 401 while the database is unreachable', async () => {
   const [postgres, databaseUrl] = await startMigratedPostgres()
   const node = await startNode({ databaseUrl, env: { ...SECRETS, ...SHORT_TIMES, ...FIRST_ADMIN } })
   try {

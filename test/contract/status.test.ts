@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-test('a completed key: the whole record and nothing else', async () => {
+test('the status of a completed key has exactly the fields of the contract', async () => {
   const key = freshKey()
   const order = (await site.client.order(key, orderBody())).json<OrderView>()
   const answer = await site.client.record(key)
@@ -41,7 +41,7 @@ test('a completed key: the whole record and nothing else', async () => {
   })
 })
 
-test('a key that runs says that there is something to wait for', async () => {
+test('the status of a running key is in_progress, with a retry time and its pending order', async () => {
   const key = freshKey()
   const answer = site.client.order(key, orderBody({ paymentMethod: 'pm_slow_800' }))
   const running = await until(
@@ -68,7 +68,7 @@ test('a key that runs says that there is something to wait for', async () => {
   expect((await answer).json<OrderView>().id).toBe(record.resource?.id)
 })
 
-test('the endpoint is part of the question, and POST /api/orders where it is not given', async () => {
+test('a status lookup uses the endpoint parameter, which is POST /api/orders by default', async () => {
   const key = freshKey()
   const order = (await site.client.order(key, orderBody())).json<OrderView>()
   expectProblem(await site.client.record(key, REFUNDS), 404, 'idempotency_key_not_found', 'none')
@@ -81,14 +81,14 @@ test('the endpoint is part of the question, and POST /api/orders where it is not
     expectProblem(await site.client.record(key, endpoint), 404, 'idempotency_key_not_found', 'none')
 })
 
-test('the endpoint may be spelled as a form does, with + for a space', async () => {
+test('the endpoint of a status lookup may be form-encoded, with + for a space', async () => {
   const key = freshKey()
   await site.client.order(key, orderBody())
   expect((await site.client.get(`/api/idempotency-keys/${key}?endpoint=POST+/api/orders`)).status).toBe(200)
   expect((await site.client.get(`/api/idempotency-keys/${key}?endpoint=POST%20/api/orders`)).status).toBe(200)
 })
 
-describe('a key of any characters can be asked for', () => {
+describe('the status lookup of a key with special characters', () => {
   test.each([
     'a/slash/and/another/one',
     '/begins/with/a/slash',
@@ -106,7 +106,7 @@ describe('a key of any characters can be asked for', () => {
     '[brackets]{braces}<angles>',
     '/api/idempotency-keys/0123456789',
     ' begins and ends with blanks ',
-  ])('%s', async (key) => {
+  ])('finds the key %s', async (key) => {
     const quoted = `"${key.replace(/["\\]/g, '\\$&')}"`
     expect((await site.client.order(quoted, orderBody())).status).toBe(201)
     const answer = await site.client.record(key)
@@ -114,7 +114,7 @@ describe('a key of any characters can be asked for', () => {
     expect(answer.json<RecordView>().key).toBe(key)
   })
 
-  test('an address that is not well encoded names no key', async () => {
+  test('is a 400 or 404 when its path can’t be decoded', async () => {
     const undecodable = await site.client.get('/api/idempotency-keys/0123456789abcdef%E0%A4%A')
     expect([400, 404]).toContain(undecodable.status)
     expect(undecodable.headers['content-type']).toBe('application/problem+json')
@@ -127,7 +127,7 @@ describe('a key of any characters can be asked for', () => {
   })
 })
 
-test('there is none for a key that was never sent, and none for another tenant’s', async () => {
+test('the status of a key that was never sent, or of another tenant’s key, is a 404', async () => {
   expectProblem(await site.client.record(freshKey()), 404, 'idempotency_key_not_found', 'none')
   const key = freshKey()
   await site.client.order(key, orderBody())
@@ -135,7 +135,7 @@ test('there is none for a key that was never sent, and none for another tenant�
   expectProblem(await stranger.record(key), 404, 'idempotency_key_not_found', 'none')
 })
 
-test('600 look-ups a minute for a tenant, whatever they find; POSTs and other tenants are not concerned', async () => {
+test('status lookups are limited to 600 a minute per tenant, without effect on POSTs and other tenants', async () => {
   const tenant = await addTenant(site.databaseUrl)
   const asker = createClient(site.url, tenant.apiKey)
   const key = freshKey()

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const otherTenant = async () => createClient(site.url, (await addTenant(site.databaseUrl)).apiKey)
 
 describe('two tenants', () => {
-  test('with one key and one body are two requests', async () => {
+  test('with the same key and body get separate orders', async () => {
     const other = await otherTenant()
     const key = freshKey()
     const body = orderBody()
@@ -36,14 +36,14 @@ describe('two tenants', () => {
     expect((await site.client.order(key, body)).bytes).toEqual(mine.bytes)
   })
 
-  test('with one key and two bodies know nothing of each other', async () => {
+  test('with the same key and different bodies do not conflict', async () => {
     const other = await otherTenant()
     const key = freshKey()
     expect((await site.client.order(key, orderBody())).status).toBe(201)
     expect((await other.order(key, orderBody({ currency: 'EUR' }))).status).toBe(201)
   })
 
-  test('with one key at once both get through', async () => {
+  test('with the same key at the same time both succeed', async () => {
     const other = await otherTenant()
     const key = freshKey()
     const body = orderBody()
@@ -57,7 +57,7 @@ describe('two tenants', () => {
   })
 })
 
-describe('every key that is not a live one of a live tenant gets the same 401', () => {
+describe('an API key', () => {
   const post = (headers: Headers) =>
     send(`${site.url}/api/orders`, {
       method: 'POST',
@@ -69,7 +69,7 @@ describe('every key that is not a live one of a live tenant gets the same 401', 
     return { status, body: bytes.toString(), others }
   }
 
-  test('missing, malformed, unknown, revoked, of a disabled tenant', async () => {
+  test('that is missing, malformed, unknown, revoked or of a disabled tenant gets the same 401', async () => {
     const revoked = await addTenant(site.databaseUrl)
     await runSql(site.databaseUrl, 'UPDATE api_keys SET revoked_at = now() WHERE tenant_id = $1', [revoked.id])
     const disabled = await addTenant(site.databaseUrl)
@@ -92,7 +92,7 @@ describe('every key that is not a live one of a live tenant gets the same 401', 
       expect({ authorization, ...told(await post({ authorization })) }).toEqual({ authorization, ...told(unknown) })
   })
 
-  test('Bearer may be spelled in any case', async () => {
+  test('is accepted with Bearer in any letter case', async () => {
     const { apiKey } = await addTenant(site.databaseUrl)
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect((await send(`${site.url}/api/orders`, { headers: { authorization: `${scheme} ${apiKey}` } })).status).toBe(
@@ -109,7 +109,7 @@ describe('within 5 seconds', () => {
       5000,
     )
 
-  test.concurrent('a revoked key is dead, and the tenant’s other key lives', async () => {
+  test.concurrent('a revoked API key is refused, and the tenant’s other key still works', async () => {
     const tenant = await addTenant(site.databaseUrl)
     const other = createClient(site.url, await addApiKey(site.databaseUrl, tenant.id))
     const client = createClient(site.url, tenant.apiKey)
@@ -123,7 +123,7 @@ describe('within 5 seconds', () => {
     expect((await other.get('/api/orders')).status).toBe(200)
   })
 
-  test.concurrent('a disabled tenant is dead under steady traffic, and lives again when it is enabled', async () => {
+  test.concurrent('a disabled tenant is refused under steady traffic, and accepted again once it is enabled', async () => {
     const tenant = await addTenant(site.databaseUrl)
     const client = createClient(site.url, tenant.apiKey)
     expect((await client.get('/api/orders')).status).toBe(200)

@@ -27,13 +27,13 @@ async function expectRefused(body: unknown, path: string | null) {
   expect((await site.client.record(key)).status).toBe(404)
 }
 
-describe('media type', () => {
+describe('the media type of an order', () => {
   test.each([
     'application/json',
     'application/json; charset=utf-8',
     'Application/JSON',
     ' application/json ;charset=UTF-8',
-  ])('%s is taken', async (type) => {
+  ])('%s is accepted', async (type) => {
     expect((await site.client.order(freshKey(), orderBody(), { 'content-type': type })).status).toBe(201)
   })
 
@@ -45,30 +45,30 @@ describe('media type', () => {
     'application/json-patch+json',
     'application/jsonx',
     'json',
-  ])('%s is 415', async (type) => {
+  ])('%s is refused with 415', async (type) => {
     const answer = await site.client.order(freshKey(), orderBody(), { 'content-type': type })
     expectProblem(answer, 415, 'unsupported_media_type', 'same')
   })
 })
 
-describe('size', () => {
-  test('256 KiB are taken, with a Content-Length and without', async () => {
+describe('the size of a request body', () => {
+  test('256 KiB are accepted, with a Content-Length and without', async () => {
     const body = ofSize(LIMIT)
     expect((await site.client.order(freshKey(), body)).status).toBe(201)
     expect((await site.client.order(freshKey(), [body.slice(0, 1000), body.slice(1000)])).status).toBe(201)
   })
 
   test.each([
-    ['one byte more', LIMIT + 1],
-    ['much more', 8 * 1024 * 1024],
-  ])('%s is 413, with a Content-Length and without', async (_title, bytes) => {
+    ['one byte over 256 KiB', LIMIT + 1],
+    ['8 MiB', 8 * 1024 * 1024],
+  ])('%s is refused with 413, with a Content-Length and without', async (_title, bytes) => {
     const body = ofSize(bytes)
     expectProblem(await site.client.order(freshKey(), body), 413, 'body_too_large', 'same')
     const chunks = Array.from({ length: Math.ceil(bytes / 65_536) }, (_, i) => body.slice(i * 65_536, (i + 1) * 65_536))
     expectProblem(await site.client.order(freshKey(), chunks), 413, 'body_too_large', 'same')
   })
 
-  test('that is announced and never sent is answered all the same', async () => {
+  test('a body that is announced as too large and never sent is refused with 413', async () => {
     const { port } = new URL(site.url)
     const socket = net.connect(Number(port), 'localhost')
     socket.write(
@@ -81,7 +81,7 @@ describe('size', () => {
   })
 })
 
-describe('JSON', () => {
+describe('the JSON of an order', () => {
   test.each([
     ['nothing at all', ''],
     ['half an object', '{"customerId":"cus_1"'],
@@ -92,28 +92,28 @@ describe('JSON', () => {
     ['a number with a leading zero', JSON.stringify(orderBody()).replace('1250', '01250')],
     ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
     ['a raw control character in a string', '{"customerId":"a\u0001b"}'],
-  ])('%s is malformed_json', async (_title, body) => {
+  ])('%s is refused as malformed_json', async (_title, body) => {
     expectProblem(await site.client.order(freshKey(), body), 400, 'malformed_json', 'same')
   })
 
-  test.each(['null', '[]', '"text"', '1', 'true', '[[[[[[[[]]]]]]]]'])('%s is JSON, and no order', async (body) => {
+  test.each(['null', '[]', '"text"', '1', 'true', '[[[[[[[[]]]]]]]]'])('%s is refused as an order', async (body) => {
     await expectRefused(body, null)
   })
 
-  test('a body of brackets only is refused like any other', async () => {
+  test('a body of 100,000 nested brackets is refused like any other', async () => {
     expectProblem(await site.client.order(freshKey(), '['.repeat(200_000)), 400, 'malformed_json', 'same')
     await expectRefused('['.repeat(100_000) + ']'.repeat(100_000), null)
   })
 })
 
-describe('at the ends of each field', () => {
+describe('an order at the limits of each field', () => {
   const hundred = Array.from({ length: 100 }, (_, i) => ({ ...item, sku: `SKU-${i}` }))
   test.each([
-    ['customerId of 1', { customerId: 'c' }],
-    ['customerId of 64', { customerId: 'c'.repeat(64) }],
+    ['customerId of 1 character', { customerId: 'c' }],
+    ['customerId of 64 characters', { customerId: 'c'.repeat(64) }],
     ['customerId of 64 characters beyond the BMP', { customerId: '😀'.repeat(64) }],
-    ['sku of 1', items({ sku: 's' })],
-    ['sku of 64', items({ sku: 's'.repeat(64) })],
+    ['sku of 1 character', items({ sku: 's' })],
+    ['sku of 64 characters', items({ sku: 's'.repeat(64) })],
     ['1 item', { items: [item] }],
     ['100 items', { items: hundred }],
     ['quantity 1', items({ quantity: 1 })],
@@ -122,12 +122,12 @@ describe('at the ends of each field', () => {
     ['unitPriceCents 100 000 000', items({ unitPriceCents: 100_000_000 })],
     ['a total of 2 000 000 000', items({ quantity: 20, unitPriceCents: 100_000_000 })],
     ['an empty note', { note: '' }],
-    ['a note of 500', { note: 'n'.repeat(500) }],
+    ['a note of 500 characters', { note: 'n'.repeat(500) }],
     ['a note of 500 characters beyond the BMP', { note: '😀'.repeat(500) }],
     ['another currency', { currency: 'JPY' }],
     ['a payment method that is not listed', { paymentMethod: 'pm_card_visa' }],
     ['text in any script', { note: 'Grüße, 世界, \u200f\u{1f469}\u200d\u{1f680} \t\n\u0001' }],
-  ])('%s is taken', async (_title, changes) => {
+  ])('%s is accepted', async (_title, changes) => {
     const body = orderBody(changes)
     const answer = await site.client.order(freshKey(), body)
     expect({ status: answer.status, body: answer.bytes.toString() }).toMatchObject({ status: 201 })
@@ -140,12 +140,12 @@ describe('at the ends of each field', () => {
   })
 
   test.each([
-    ['customerId of 0', { customerId: '' }, 'customerId'],
-    ['customerId of 65', { customerId: 'c'.repeat(65) }, 'customerId'],
+    ['customerId of 0 characters', { customerId: '' }, 'customerId'],
+    ['customerId of 65 characters', { customerId: 'c'.repeat(65) }, 'customerId'],
     ['customerId that is a number', { customerId: 1042 }, 'customerId'],
     ['no customerId', { customerId: undefined }, 'customerId'],
-    ['sku of 0', items({ sku: '' }), 'items[0].sku'],
-    ['sku of 65', items({ sku: 's'.repeat(65) }), 'items[0].sku'],
+    ['sku of 0 characters', items({ sku: '' }), 'items[0].sku'],
+    ['sku of 65 characters', items({ sku: 's'.repeat(65) }), 'items[0].sku'],
     ['no sku', items({ sku: undefined }), 'items[0].sku'],
     ['no items', { items: [] }, 'items'],
     ['items missing', { items: undefined }, 'items'],
@@ -160,10 +160,10 @@ describe('at the ends of each field', () => {
     ['unitPriceCents 0.5', items({ unitPriceCents: 0.5 }), 'items[0].unitPriceCents'],
     ['unitPriceCents 100 000 001', items({ unitPriceCents: 100_000_001 }), 'items[0].unitPriceCents'],
     ['a total of 2 000 000 001', { items: [{ ...item, quantity: 20, unitPriceCents: 100_000_000 }, item] }, 'items'],
-    ['a note of 501', { note: 'n'.repeat(501) }, 'note'],
+    ['a note of 501 characters', { note: 'n'.repeat(501) }, 'note'],
     ['currency in small letters', { currency: 'usd' }, 'currency'],
     ['currency of two letters', { currency: 'US' }, 'currency'],
-    ['currency that is none', { currency: 'ZZZ' }, 'currency'],
+    ['a currency that does not exist', { currency: 'ZZZ' }, 'currency'],
     ['no currency', { currency: undefined }, 'currency'],
     ['no payment method', { paymentMethod: undefined }, 'paymentMethod'],
     ['an empty payment method', { paymentMethod: '' }, 'paymentMethod'],
@@ -171,12 +171,12 @@ describe('at the ends of each field', () => {
     await expectRefused({ ...orderBody(), ...changes }, path)
   })
 
-  test('a number beyond every number is refused', async () => {
+  test('a number that is too large for a double is refused', async () => {
     await expectRefused(JSON.stringify(orderBody()).replace('1250', '1e999'), 'items[0].unitPriceCents')
   })
 })
 
-describe('text that could not be given back as it came is refused', () => {
+describe('a NUL or a lone surrogate in a text of an order is refused', () => {
   const spelled = (changes: object, text: string) =>
     JSON.stringify({ ...orderBody(), ...changes }).replace('TEXT', text)
   test.each([
@@ -184,7 +184,7 @@ describe('text that could not be given back as it came is refused', () => {
     ['items[0].sku', items({ sku: 'a TEXT' })],
     ['note', { note: 'a TEXT' }],
     ['paymentMethod', { paymentMethod: 'a TEXT' }],
-  ])('%s', async (path, changes) => {
+  ])('in %s', async (path, changes) => {
     await expectRefused(spelled(changes, '\\u0000'), path)
     await expectRefused(spelled(changes, '\\ud800'), path)
     await expectRefused(spelled(changes, '\\udc00\\ud800'), path)
@@ -192,13 +192,13 @@ describe('text that could not be given back as it came is refused', () => {
     expect(pair.json<OrderView>().note).toBe('😀')
   })
 
-  test('currency', async () => {
+  test('in currency', async () => {
     await expectRefused(spelled({ currency: 'TEXT' }, 'US\\u0000'), 'currency')
     await expectRefused(spelled({ currency: 'TEXT' }, 'US\\ud800'), 'currency')
   })
 })
 
-describe('unknown fields are refused', () => {
+describe('unknown fields of an order are refused', () => {
   const withMember = (name: string) => JSON.stringify(orderBody()).replace('{', `{"${name}":{"a":1},`)
   test.each(['tenantId', 'id', 'amountCents', 'constructor', 'toString', '__proto__', ''])(
     '%j in the order',
@@ -211,7 +211,7 @@ describe('unknown fields are refused', () => {
     await expectRefused(JSON.stringify(orderBody()).replace('[{', `[{"${name}":1,`), null)
   })
 
-  test('a spelling in other letters is another field', async () => {
+  test('a known field in another letter case', async () => {
     const { customerId, ...rest } = orderBody()
     await expectRefused({ ...rest, CustomerId: customerId }, 'customerId')
   })
@@ -231,8 +231,8 @@ describe('a refund', () => {
     ['an unknown field', { amount: 1 }],
     ['a reason with a NUL', { reason: 'a\0b' }],
     ['a reason with a lone surrogate', { reason: 'a\ud800' }],
-    ['a list', []],
-  ])('%s is refused', async (_title, body) => {
+    ['a list as its body', []],
+  ])('with %s is refused', async (_title, body) => {
     const key = freshKey()
     const text = JSON.stringify(body)
     expectProblem(await site.client.refund(orderId, key, text), 400, 'invalid_request', 'same')
@@ -241,11 +241,11 @@ describe('a refund', () => {
 })
 
 test.each([
-  ['a stranger', 401, { authorization: 'Bearer nobody' }],
-  ['another media type', 415, { 'content-type': 'text/plain' }],
-  ['too much', 413, {}],
+  ['an unknown API key', 401, { authorization: 'Bearer nobody' }],
+  ['a wrong media type', 415, { 'content-type': 'text/plain' }],
+  ['a body that is too large', 413, {}],
 ])(
-  'who is refused while still sending gets the answer, and not a broken connection: %s',
+  'a client that is refused while still sending gets the answer, not a broken connection: %s',
   async (_title, status, headers) => {
     const body = ofSize(8 * 1024 * 1024)
     const answers = await Promise.all(Array.from({ length: 5 }, () => site.client.order(freshKey(), body, headers)))

@@ -77,7 +77,7 @@ const eventOf = (recordId: string, ref: string, changes: Record<string, unknown>
   ...changes,
 })
 
-describe('a webhook of the sandbox', () => {
+describe('a sandbox webhook', () => {
   let site: Site
   beforeAll(async () => {
     site = await openSite({ SANDBOX_WEBHOOK_SECRET: SECRET })
@@ -94,7 +94,7 @@ describe('a webhook of the sandbox', () => {
     return { key, order, id, ref: charge!.ref, event: JSON.stringify(eventOf(id, charge!.ref)) }
   }
 
-  test('completes a record whose outcome is unknown; the client gets the 201 that it should have had', async () => {
+  test('completes a record whose outcome is unknown, and the client’s retry gets the 201 as a replay', async () => {
     const { key, order, event, ref } = await unknownOrder()
     const answer = await post(site, event)
     expect(answer.status).toBe(200)
@@ -106,7 +106,7 @@ describe('a webhook of the sandbox', () => {
     expect(await countCharges(site.url, order.customerId)).toBe(1)
   })
 
-  test('counts once: the same event again is a 200 that does nothing', async () => {
+  test('gets 200 and changes nothing when the same event is delivered again', async () => {
     const { key, event } = await unknownOrder()
     await post(site, event)
     const before = await rowOf(site, key)
@@ -114,7 +114,7 @@ describe('a webhook of the sandbox', () => {
     expect(await rowOf(site, key)).toEqual(before)
   })
 
-  test('counts once when it comes twenty times at once', async () => {
+  test('is recorded once when it is delivered twenty times at once', async () => {
     const { key, id, event } = await unknownOrder()
     const answers = await Promise.all(Array.from({ length: 20 }, () => post(site, event)))
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -130,22 +130,22 @@ describe('a webhook of the sandbox', () => {
 
     test.each<[string, (event: string) => Sending & { body?: string }]>([
       ['without a signature', () => ({ signature: null })],
-      ['with an empty one', () => ({ signature: '' })],
-      ['with something else in its place', () => ({ signature: 'Bearer oo_demo' })],
+      ['with an empty signature', () => ({ signature: '' })],
+      ['with a bearer token in place of the signature', () => ({ signature: 'Bearer oo_demo' })],
       ['signed with another secret', () => ({ secret: 'another secret' })],
       [
-        'changed on its way',
+        'with a body that was changed after it was signed',
         (event) => ({ body: event.replace('2500', '2501'), signature: signPayload(event, SECRET, nowSeconds()) }),
       ],
       ['signed more than five minutes ago', () => ({ at: nowSeconds() - 310 })],
-      ['signed for later', () => ({ at: nowSeconds() + 310 })],
+      ['signed more than five minutes ahead', () => ({ at: nowSeconds() + 310 })],
     ])('%s', async (_, how) => {
       const { body = order.event, ...sending } = how(order.event)
       expectProblem(await post(site, body, sending), 400, 'invalid_signature', 'none')
       expect((await rowOf(site, order.key)).state).toBe('unknown')
     })
 
-    test('not JSON, or not an event, although it is signed', async () => {
+    test('with a valid signature on a body that is not JSON or not an event', async () => {
       expectProblem(await post(site, '{'), 400, 'invalid_request', 'none')
       const broken = JSON.stringify(eventOf(order.id, order.ref, {}, { amountCents: 'much' }))
       expect(expectProblem(await post(site, broken), 400, 'invalid_request', 'none').issues).toMatchObject([
@@ -156,18 +156,18 @@ describe('a webhook of the sandbox', () => {
       expect((await rowOf(site, order.key)).state).toBe('unknown')
     })
 
-    test('larger than 256 KiB', async () => {
+    test('with a body larger than 256 KiB', async () => {
       const large = JSON.stringify(eventOf(order.id, order.ref, { note: 'x'.repeat(256 * 1024) }))
       expectProblem(await post(site, large), 413, 'body_too_large', 'none')
     })
 
-    test('but not when it is four minutes old', async () => {
+    test('except when its signature is only four minutes old: then it is accepted', async () => {
       expect((await post(site, order.event, { at: nowSeconds() - 240 })).status).toBe(200)
       expect((await rowOf(site, order.key)).state).toBe('completed')
     })
   })
 
-  test('before the first request has ended waits for it, and changes nothing for its client', async () => {
+  test('that arrives during the first request gets 200 and leaves the client’s answer unchanged', async () => {
     const key = freshKey()
     const order = orderBody({ paymentMethod: 'pm_slow_700' })
     const first = site.client.order(key, order)
@@ -185,7 +185,7 @@ describe('a webhook of the sandbox', () => {
     expect(await runSql(site.databaseUrl, 'SELECT 1 FROM discrepancies WHERE record_id = $1', [id])).toEqual([])
   })
 
-  test('after it has ended agrees; one that contradicts it opens a discrepancy and changes no answer', async () => {
+  test('for a completed record opens a discrepancy only if it contradicts the charge, and never changes the answer', async () => {
     const key = freshKey()
     const order = orderBody()
     const first = await site.client.order(key, order)
@@ -200,7 +200,7 @@ describe('a webhook of the sandbox', () => {
     expect((await site.client.order(key, order)).bytes).toEqual(first.bytes)
   })
 
-  test('about what we don’t know, or don’t understand, is taken in', async () => {
+  test('about an unknown record or of an unknown type gets 200', async () => {
     const unknownObjects = [
       eventOf('idem_01k0000000000000000000000', 'ch_1'),
       eventOf('idem_01k00000000000000000000000', 'ch_2'),
@@ -210,7 +210,7 @@ describe('a webhook of the sandbox', () => {
     for (const event of unknownObjects) expect((await post(site, JSON.stringify(event))).status).toBe(200)
   })
 
-  test('of another gateway is not at home here', async () => {
+  test('is the only accepted kind when the gateway is the sandbox: the Stripe webhook path is 404', async () => {
     expectProblem(
       await post(site, '{}', { path: '/api/webhooks/stripe', header: 'stripe-signature' }),
       404,
@@ -220,8 +220,8 @@ describe('a webhook of the sandbox', () => {
   })
 })
 
-describe('a webhook while the database is away', () => {
-  test('is asked for again, and counts when it comes again', async () => {
+describe('a webhook while the database is unreachable', () => {
+  test('gets 503, and completes the record when it is delivered again after the outage', async () => {
     const [postgres, databaseUrl] = await startMigratedPostgres()
     const env = { ...SECRETS, ...SHORT_TIMES, SANDBOX_WEBHOOK_SECRET: SECRET }
     const node = await startNode({ databaseUrl, env })
@@ -250,7 +250,7 @@ describe('a webhook while the database is away', () => {
   })
 })
 
-describe('the sandbox, told to report', () => {
+describe('the sandbox with webhooks enabled', () => {
   let site: Site
   let second: Awaited<ReturnType<typeof startNode>>
   /** After the client was told that nobody knows. */
@@ -271,7 +271,7 @@ describe('the sandbox, told to report', () => {
       (record) => record.state === state,
     )
 
-  test('finds out by itself what became of a charge whose answer never came', async () => {
+  test('completes the record of a charge whose answer timed out, without a retry by the client', async () => {
     const key = freshKey()
     const order = orderBody({ paymentMethod: 'pm_timeout_charged' })
     expectProblem(await site.client.order(key, order), 504, 'payment_outcome_unknown', 'later')
@@ -282,7 +282,7 @@ describe('the sandbox, told to report', () => {
     expect(await countCharges(site.url, order.customerId)).toBe(1)
   })
 
-  test('reports a charge that arrives late, when it has arrived', async () => {
+  test('completes the record of a charge that the provider books late', async () => {
     const key = freshKey()
     const order = orderBody({ paymentMethod: 'pm_late_4000_once' })
     expectProblem(await site.client.order(key, order), 504, 'payment_outcome_unknown', 'later')
@@ -291,7 +291,7 @@ describe('the sandbox, told to report', () => {
     expect(await countCharges(site.url, order.customerId)).toBe(1)
   })
 
-  test('reports refunds as well', async () => {
+  test('completes the record of a refund whose answer timed out', async () => {
     const order = (await site.client.order(freshKey(), orderBody())).json<OrderView>()
     const key = freshKey()
     const refund = { amountCents: 1000, reason: 'sandbox:timeout_charged' }
@@ -301,7 +301,7 @@ describe('the sandbox, told to report', () => {
     expect((await site.client.get(`/api/orders/${order.id}`)).json<OrderView>()).toMatchObject({ refundedCents: 1000 })
   })
 
-  test('reports each entry once, whichever node delivers it, and nothing contradicts anything', async () => {
+  test('reports each entry once over two nodes, without opening a discrepancy', async () => {
     const orders = await Promise.all(
       [site.client, createClient(second.url)].flatMap((client) =>
         ['pm_ok', 'pm_declined', 'pm_error_once'].map((paymentMethod) =>
@@ -333,7 +333,7 @@ describe('the sandbox, told to report', () => {
   })
 })
 
-describe('a webhook of Stripe', () => {
+describe('a Stripe webhook', () => {
   let site: Site
   beforeAll(async () => {
     site = await openSite({
@@ -364,7 +364,7 @@ describe('a webhook of Stripe', () => {
       },
     })
 
-  test('settles the record that its intent was made for, once', async () => {
+  test('completes the record of its payment intent, and changes nothing when it is delivered again', async () => {
     const key = freshKey()
     const order = orderBody()
     expectProblem(await site.client.order(key, order), 503, 'payment_provider_unavailable', 'later')
@@ -380,7 +380,7 @@ describe('a webhook of Stripe', () => {
     expect(again.json<OrderView>().payment?.providerRef).toBe(`pi_${id}`)
   })
 
-  test('is refused with a bad or an old signature, and taken in about what is not ours', async () => {
+  test('gets 400 with a bad, old or missing signature, and 200 for a foreign payment intent', async () => {
     const event = intentEvent('idem_01k00000000000000000000000')
     expectProblem(await post(site, event, { ...stripe, secret: 'another' }), 400, 'invalid_signature', 'none')
     expectProblem(await post(site, event, { ...stripe, at: nowSeconds() - 310 }), 400, 'invalid_signature', 'none')
@@ -390,7 +390,7 @@ describe('a webhook of Stripe', () => {
     expect(await runSql(site.databaseUrl, `SELECT 1 FROM evidence WHERE detail->>'ref' LIKE '%01k0000%'`)).toEqual([])
   })
 
-  test('is the only one at home here', async () => {
+  test('is the only accepted kind when the gateway is Stripe: the sandbox webhook path is 404', async () => {
     expectProblem(await post(site, '{}'), 404, 'not_found', 'none')
   })
 })

@@ -84,22 +84,22 @@ const REFUSALS: [constraint: string, row: string, write: () => Promise<unknown>]
   ['records_counts', 'a version of zero', () => pending({ version: 0 })],
   ['records_counts', 'a negative number of look-ups', () => pending({ reconcile_attempts: -1 })],
   ['records_counts', 'a negative number of replays', () => pending({ replay_count: -1 })],
-  ['records_retention', 'no retention', () => pending({ retention_seconds: 0 })],
+  ['records_retention', 'a retention of zero', () => pending({ retention_seconds: 0 })],
   ['records_resource', 'a resource without a type', () => pending({ resource_id: 'ord_1' })],
   ['records_timeline', 'an empty timeline', () => pending({ timeline: '[]' })],
   ['records_pending', 'a synchronous request that waits for a worker', () => pending({ async: false })],
   ['records_pending', 'a pending record that was claimed', () => pending({ attempt: 1 })],
   ['records_pending', 'a pending record without its request', () => pending({ request: null })],
-  ['records_lease', 'a lease on what nobody works on', () => pending({ locked_until: new Date(), locked_by: 'test' })],
-  ['records_lease', 'work under way without a lease', () => leased({ locked_until: null, locked_by: null })],
+  ['records_lease', 'a lease on a pending record', () => pending({ locked_until: new Date(), locked_by: 'test' })],
+  ['records_lease', 'a record in progress without a lease', () => leased({ locked_until: null, locked_by: null })],
   ['records_lease', 'a lease without an owner', () => leased({ locked_by: null })],
-  ['records_in_progress', 'an owner before the first attempt', () => leased({ attempt: 0 })],
+  ['records_in_progress', 'a lease before the first attempt', () => leased({ attempt: 0 })],
   ['records_in_progress', 'a settle window that ends before the lease', () => leased({ settles_at: new Date() })],
   ['records_in_progress', 'a lease without a settle window', () => leased({ settles_at: null })],
   ['records_in_progress', 'a lease without a recovery point', () => leased({ recovery_point: null })],
   ['records_in_progress', 'a lease without the request', () => leased({ request: null })],
-  ['records_answer', 'an answer before the end', () => leased({ response_status: 201 })],
-  ['records_answer', 'an end before the end', () => leased({ completed_at: new Date() })],
+  ['records_answer', 'an answer of a record in progress', () => leased({ response_status: 201 })],
+  ['records_answer', 'a completion time of a record in progress', () => leased({ completed_at: new Date() })],
   ['records_answer', 'a 5xx as the answer', () => becoming('completed', { response_status: '500' })],
   ['records_answer', 'a 3xx as the answer', () => becoming('completed', { response_status: '302' })],
   ['records_answer', 'a 1xx as the answer', () => becoming('completed', { response_status: '199' })],
@@ -112,12 +112,12 @@ const REFUSALS: [constraint: string, row: string, write: () => Promise<unknown>]
   ['records_answer', 'a tombstone with headers', () => becoming('expired', { response_headers: `'{}'` })],
   ['records_answer', 'a tombstone with the request', () => becoming('expired', { request: `'{}'` })],
   ['records_answer', 'a tombstone without its time', () => becoming('expired', { expired_at: 'NULL' })],
-  ['records_expired', 'a live record that is expired', () => pending({ expired_at: new Date() })],
-  ['records_retryable', 'a retry without the request', () => becoming('failed_retryable', { request: 'NULL' })],
-  ['records_unknown', 'an unknown outcome nobody looks at', () => becoming('unknown', { reconcile_after: 'NULL' })],
-  ['records_unknown', 'an unknown outcome without its window', () => becoming('unknown', { settles_at: 'NULL' })],
-  ['records_unknown', 'an unknown outcome without the request', () => becoming('unknown', { request: 'NULL' })],
-  ['orders_amounts', 'an order of nothing', () => order({ amount_cents: 0 })],
+  ['records_expired', 'an expiry time of a live record', () => pending({ expired_at: new Date() })],
+  ['records_retryable', 'a retryable key without its request', () => becoming('failed_retryable', { request: 'NULL' })],
+  ['records_unknown', 'an unknown key without a lookup time', () => becoming('unknown', { reconcile_after: 'NULL' })],
+  ['records_unknown', 'an unknown key without a settle window', () => becoming('unknown', { settles_at: 'NULL' })],
+  ['records_unknown', 'an unknown key without its request', () => becoming('unknown', { request: 'NULL' })],
+  ['orders_amounts', 'an order with an amount of zero', () => order({ amount_cents: 0 })],
   ['orders_amounts', 'a negative hold', () => order({ held_cents: -1 })],
   [
     'orders_amounts',
@@ -129,16 +129,20 @@ const REFUSALS: [constraint: string, row: string, write: () => Promise<unknown>]
     'a refunded order with something left',
     () => order({ status: 'refunded', refunded_cents: 999 }),
   ],
-  ['orders_refund_status', 'a part that is all', () => order({ status: 'partially_refunded', refunded_cents: 1000 })],
-  ['orders_refund_status', 'a part that is nothing', () => order({ status: 'partially_refunded' })],
-  ['orders_refund_status', 'a refund of what was never paid', () => order({ refunded_cents: 1 })],
-  ['refunds_amount', 'a refund of nothing', () => refund({ amount_cents: 0 })],
-  ['ledger_entries_amount', 'a ledger row of nothing', () => ledgerEntry({ amount_cents: 0 })],
-  ['evidence_source', 'evidence by hearsay', () => evidence({ source: 'hearsay' })],
-  ['evidence_verdict', 'a verdict that is none', () => evidence({ verdict: 'perhaps' })],
+  [
+    'orders_refund_status',
+    'a partial refund of the whole amount',
+    () => order({ status: 'partially_refunded', refunded_cents: 1000 }),
+  ],
+  ['orders_refund_status', 'a partial refund of zero', () => order({ status: 'partially_refunded' })],
+  ['orders_refund_status', 'a refunded amount on an unpaid order', () => order({ refunded_cents: 1 })],
+  ['refunds_amount', 'a refund with an amount of zero', () => refund({ amount_cents: 0 })],
+  ['ledger_entries_amount', 'a ledger row with an amount of zero', () => ledgerEntry({ amount_cents: 0 })],
+  ['evidence_source', 'evidence from an unknown source', () => evidence({ source: 'hearsay' })],
+  ['evidence_verdict', 'evidence with an unknown verdict', () => evidence({ verdict: 'perhaps' })],
   ['tenants_limits', 'a negative rate', () => tenant({ new_keys_per_minute: -1 })],
   ['tenants_limits', 'a negative cap', () => tenant({ live_key_cap: -1 })],
-  ['tenants_retention', 'a tenant that keeps nothing', () => tenant({ retention_hours: 0 })],
+  ['tenants_retention', 'a tenant with a retention of zero', () => tenant({ retention_hours: 0 })],
 ]
 
 describe('an impossible row', () => {
@@ -146,7 +150,7 @@ describe('an impossible row', () => {
     await expect(write()).rejects.toMatchObject({ code: '23514', constraint })
   })
 
-  it('is thought of for every CHECK, and for every rule of the one that is a function', async () => {
+  it('is tested for every CHECK constraint, and for every rule of record_is_possible', async () => {
     const { rows } = await db.query<{ conname: string }>(
       `SELECT conname FROM pg_constraint WHERE contype = 'c' AND convalidated AND conrelid = ANY($1::regclass[])`,
       [['idempotency_records', 'orders', 'refunds', 'ledger_entries', 'evidence', 'tenants']],
@@ -159,7 +163,7 @@ describe('an impossible row', () => {
     expect([...checks, ...rules].sort()).toEqual([...tried].sort())
   })
 
-  it('is not the row that each of these begins with', async () => {
+  it('is made from a row that is accepted without the change', async () => {
     await pending({})
     await pending({ fingerprint: `v12:${'0123456789abcdef'.repeat(4)}` })
     await leased()
@@ -170,12 +174,12 @@ describe('an impossible row', () => {
     await tenant({ retention_hours: 0.5 })
   })
 
-  it('is a timeline that is no list', async () => {
+  it('is refused when its timeline is not a list', async () => {
     await expect(pending({ timeline: '{}' })).rejects.toThrow()
   })
 })
 
-describe('a key', () => {
+describe('an idempotency key', () => {
   it('is unique for its tenant and endpoint', async () => {
     const taken = pendingColumns()
     await insertInto(db, 'idempotency_records', taken)
@@ -192,7 +196,7 @@ describe('the ledger', () => {
     `provider_ref = 'another'`,
     'record_id = NULL',
     `created_at = created_at + interval '1 s'`,
-  ])('is append-only: no row gets %s', async (change) => {
+  ])('is append-only: an update that sets %s is refused', async (change) => {
     const id = await ledgerEntry()
     await expect(db.query(`UPDATE ledger_entries SET ${change} WHERE id = $1`, [id])).rejects.toMatchObject({
       code: '23514',
@@ -200,12 +204,12 @@ describe('the ledger', () => {
     })
   })
 
-  it('is append-only: no row is deleted', async () => {
+  it('is append-only: a delete is refused', async () => {
     const id = await ledgerEntry()
     await expect(db.query('DELETE FROM ledger_entries WHERE id = $1', [id])).rejects.toMatchObject({ code: '23514' })
   })
 
-  it('is append-only: no row comes to belong to another record', async () => {
+  it('is append-only: moving a row to another record is refused', async () => {
     const id = await ledgerEntry({ record_id: await recordIn(db, 'completed') })
     const other = await recordIn(db, 'completed')
     await expect(db.query('UPDATE ledger_entries SET record_id = $2 WHERE id = $1', [id, other])).rejects.toMatchObject(
@@ -215,14 +219,14 @@ describe('the ledger', () => {
     )
   })
 
-  it('has a provider reference and a record once', async () => {
+  it('has at most one row for a provider reference, and for a record', async () => {
     const record_id = await recordIn(db, 'completed')
     await ledgerEntry({ provider_ref: 'ch_once', record_id })
     await expect(ledgerEntry({ provider_ref: 'ch_once' })).rejects.toMatchObject({ code: '23505' })
     await expect(ledgerEntry({ record_id })).rejects.toMatchObject({ code: '23505' })
   })
 
-  it('outlives the record that it belongs to, as do the order and the evidence', async () => {
+  it('keeps its rows when their record is deleted, as do orders and evidence', async () => {
     const record_id = await recordIn(db, 'expired')
     const order_id = await insertOrder(db, { record_id })
     const entry = await ledgerEntry({ order_id, record_id })

@@ -2,20 +2,20 @@ import { decodeTime } from 'ulid'
 import { expect, it } from 'vitest'
 import { isId, newId, newUlid } from '../../lib/db/id'
 
-it('is new every time, over many fillings of what is random', () => {
+it('newId gives a different id on every call, across refills of its random bytes', () => {
   const ids = Array.from({ length: 10_000 }, () => newId('req'))
   expect(new Set(ids).size).toBe(ids.length)
   expect(ids.every((id) => isId('req', id))).toBe(true)
 })
 
-it('says when it was made', () => {
+it('a ULID contains its creation time', () => {
   const before = Date.now()
   const at = decodeTime(newUlid().toUpperCase())
   expect(at).toBeGreaterThanOrEqual(before)
   expect(at).toBeLessThanOrEqual(Date.now())
 })
 
-it('takes each of its 32 characters equally often', () => {
+it('the random part of a ULID has each of the 32 characters equally often', () => {
   const counts = new Map<string, number>()
   const each = 3000
   for (let i = 0; i < (each * 32) / 16; i++)

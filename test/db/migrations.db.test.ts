@@ -36,7 +36,7 @@ describe('the expected migrations', () => {
   })
 
   // The foundation is of a database that nobody uses yet.
-  it.each(EXPECTED_MIGRATIONS.slice(1))('lock the tables of a request in its own order: %s', async (name) => {
+  it.each(EXPECTED_MIGRATIONS.slice(1))('lock tables in the same order as requests do: %s', async (name) => {
     const text = await readFile(path.join(folder, name, 'migration.sql'), 'utf8')
     const asked = [...text.matchAll(/^(?:LOCK TABLE|ALTER TABLE|(?:CREATE|DROP) [^;]*?TRIGGER [^;]*? ON) ([^;]*)/gm)]
     const locked = new Set(
@@ -56,7 +56,7 @@ describe('the expected migrations', () => {
     expect(await missingMigrations(store)).toEqual([])
   })
 
-  it('are missing where they failed, were rolled back or never ran', async () => {
+  it('are reported as missing when they failed, were rolled back or never ran', async () => {
     const [first, second] = EXPECTED_MIGRATIONS
     await store.query(sql`UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = ${first}`)
     expect(await missingMigrations(store)).toEqual([first])
@@ -69,8 +69,8 @@ describe('the expected migrations', () => {
   })
 })
 
-describe('the schema', () => {
-  it('says what the migrations make: no drift', { timeout: 60_000 }, async () => {
+describe('the Prisma schema', () => {
+  it('matches the migrated database without drift', { timeout: 60_000 }, async () => {
     const prisma = path.join(root, 'node_modules', 'prisma', 'build', 'index.js')
     const drift = ['migrate', 'diff', '--from-config-datasource', '--to-schema', 'prisma/schema.prisma', '--exit-code']
     const { DIRECT_DATABASE_URL: _, ...environment } = process.env

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-it('that is asked for after its end opens no connection, and says that nobody listens', async () => {
+it('a closed LISTEN connection does not connect when listen() is called, which returns false', async () => {
   let connections = 0
   const server = net.createServer((socket) => {
     connections++
@@ -28,7 +28,7 @@ it('that is asked for after its end opens no connection, and says that nobody li
   expect(connections).toBe(0)
 })
 
-it('that ends while it is current is not current any more, and does not come back', async () => {
+it('a LISTEN connection that is closed is no longer current, and does not come back', async () => {
   const database = await cloneDatabase()
   closing.push(() => database.drop())
   const line = openNotifications(database.url)

@@ -27,7 +27,7 @@ function openForgetful(): Pick<Store, 'query'> & { close(): Promise<void> } {
 const check = (store: Pick<Store, 'query'>, databasePooled: boolean) =>
   checkSessions(store as Store, { databasePooled, directDatabaseUrl: database.url })
 
-it('a pooler that drops UTC is refused by name, with the zone that it gives', async () => {
+it('a pooler that drops TimeZone=UTC is refused with an error that names the zone it gives instead', async () => {
   const forgetful = openForgetful()
   await expect(check(forgetful, true)).rejects.toThrow(
     'Configuration: DATABASE_URL: the pooler drops TimeZone=UTC and gives Asia/Tokyo',
@@ -35,7 +35,7 @@ it('a pooler that drops UTC is refused by name, with the zone that it gives', as
   await forgetful.close()
 })
 
-it('one that keeps it is not', async () => {
+it('a connection that keeps TimeZone=UTC is accepted', async () => {
   const store = openStore(database.url, { max: 1, applicationName: 'a test', pooled: true })
   await check(store, true)
   await store.close()

@@ -5,7 +5,7 @@ import { isIntegrityViolation, isRetryable, isUnavailable, StoreUnavailable } fr
 
 const withCode = (code: string) => Object.assign(new Error('failed'), { code })
 
-describe('the store can not be asked', () => {
+describe('the store counts as unavailable after an error', () => {
   it.each([
     ['08006', 'connection failure'],
     ['08P01', 'protocol violation'],
@@ -17,14 +17,14 @@ describe('the store can not be asked', () => {
     ['57P03', 'cannot connect now'],
     ['57014', 'statement timeout'],
     ['25006', 'read-only: a primary that was demoted'],
-    ['ECONNREFUSED', 'nobody listens'],
+    ['ECONNREFUSED', 'connection refused'],
     ['ECONNRESET', 'reset'],
     ['EPIPE', 'broken pipe'],
     ['ETIMEDOUT', 'timeout'],
     ['ENOTFOUND', 'no such host'],
     ['EAI_AGAIN', 'no name server'],
     ['EHOSTUNREACH', 'no route'],
-    ['ERR_STREAM_DESTROYED', 'written to a socket that is gone'],
+    ['ERR_STREAM_DESTROYED', 'write to a destroyed socket'],
     ['ERR_SOCKET_CLOSED', 'a closed socket'],
   ])('%s: %s', (code) => expect(isUnavailable(withCode(code))).toBe(true))
 
@@ -35,9 +35,9 @@ describe('the store can not be asked', () => {
     'Client has encountered a connection error and is not queryable',
     'Query read timeout',
     'Cannot use a pool after calling end on the pool',
-  ])('node-postgres says: %s', (message) => expect(isUnavailable(new Error(message))).toBe(true))
+  ])('of node-postgres: %s', (message) => expect(isUnavailable(new Error(message))).toBe(true))
 
-  it('says the store itself', () => {
+  it('that the store itself reports as StoreUnavailable', () => {
     const cause = withCode('ECONNREFUSED')
     expect(isUnavailable(new StoreUnavailable(cause))).toBe(true)
     // known by its code: each of Next's bundles has a class of its own
@@ -45,7 +45,7 @@ describe('the store can not be asked', () => {
   })
 })
 
-describe('a bug', () => {
+describe('an error that is a bug', () => {
   it.each([
     ['42601', 'syntax error'],
     ['42P01', 'no such table'],
@@ -59,21 +59,23 @@ describe('a bug', () => {
     ['ERR_OUT_OF_RANGE', 'a value out of range'],
     ['ERR_ASSERTION', 'an assertion'],
     ['MODULE_NOT_FOUND', 'a missing file'],
-  ])('is not unavailability: %s, %s', (code) => expect(isUnavailable(withCode(code))).toBe(false))
+  ])('is not an unavailable store: %s, %s', (code) => expect(isUnavailable(withCode(code))).toBe(false))
 
   it.each([new TypeError('x is not a function'), null, undefined, 'text', { code: 5 }, {}])(
-    'is not unavailability: %s',
+    'is not an unavailable store: %s',
     (bug) => expect(isUnavailable(bug)).toBe(false),
   )
 })
 
-describe('a transaction that is gone', () => {
-  it.each(['40001', '40P01'])('is run again: %s', (code) => expect(isRetryable(withCode(code))).toBe(true))
-  it.each(['23505', '57P01', 'ECONNRESET'])('is not %s', (code) => expect(isRetryable(withCode(code))).toBe(false))
+describe('a failed transaction', () => {
+  it.each(['40001', '40P01'])('is retried after %s', (code) => expect(isRetryable(withCode(code))).toBe(true))
+  it.each(['23505', '57P01', 'ECONNRESET'])('is not retried after %s', (code) =>
+    expect(isRetryable(withCode(code))).toBe(false),
+  )
 })
 
-describe('a unique violation', () => {
-  it('is known by its constraint', () => {
+describe('an integrity violation', () => {
+  it('is a unique or check violation, not a syntax error', () => {
     const violation = Object.assign(withCode('23505'), { constraint: 'tenants_name_key' })
     expect(isIntegrityViolation(violation)).toBe(true)
     expect(isIntegrityViolation(withCode('23514'))).toBe(true)

@@ -52,7 +52,7 @@ async function openGate() {
   return gate
 }
 
-describe('the circuit', () => {
+describe('the store’s circuit breaker', () => {
   let gate: Awaited<ReturnType<typeof openGate>>
   let store: Store
   beforeEach(async () => {
@@ -72,7 +72,7 @@ describe('the circuit', () => {
   }
   const pass = (ms: number) => advance('monotonic', ms)
 
-  it('opens after five failures in a row: no query reaches the server any more', async () => {
+  it('opens after five failures in a row, and then no query reaches the server', async () => {
     gate.mode = 'shut'
     await fail(5)
     expect(gate.reached).toBe(5)
@@ -80,7 +80,7 @@ describe('the circuit', () => {
     expect(gate.reached).toBe(5)
   })
 
-  it('stays closed after four, and after a success counts anew', async () => {
+  it('stays closed after four failures, and restarts its count after a success', async () => {
     gate.mode = 'shut'
     await fail(4)
     gate.mode = 'open'
@@ -93,7 +93,7 @@ describe('the circuit', () => {
     await ask()
   })
 
-  it('lets one probe through after two seconds, of however many ask', async () => {
+  it('lets only one of many concurrent queries through as a probe after two seconds', async () => {
     gate.mode = 'shut'
     await fail(5)
     pass(1900)
@@ -119,13 +119,13 @@ describe('the circuit', () => {
     await ask()
   })
 
-  it('is not opened by bugs', async () => {
+  it('is not opened by SQL errors', async () => {
     for (let i = 0; i < 10; i++) await expect(store.query(sql`SELEKT 1`)).rejects.toMatchObject({ code: '42601' })
     await ask()
     await expect(store.query(sql`SELECT 1 / 0`)).rejects.not.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('is closed by a probe that finds a bug: the server answered', async () => {
+  it('is closed by a probe that fails with an SQL error, because the server answered', async () => {
     gate.mode = 'shut'
     await fail(5)
     gate.mode = 'open'
@@ -134,7 +134,7 @@ describe('the circuit', () => {
     await ask()
   })
 
-  it('is not opened by too much to do: all connections busy is no sign that the server is gone', async () => {
+  it('is not opened by queries that fail because all connections are busy', async () => {
     const small = openStore(gate.url, { max: 1, applicationName: 'small' })
     const busy = await small.pool.connect()
     const queued = await Promise.allSettled(Array.from({ length: 6 }, () => small.query(ONE)))
@@ -144,7 +144,7 @@ describe('the circuit', () => {
     await small.close()
   })
 
-  it('is passed by whoever must keep trying', async () => {
+  it('does not hold back queryPastCircuit while it is open', async () => {
     gate.mode = 'shut'
     await fail(5)
     await expect(store.queryPastCircuit(ONE)).rejects.toBeInstanceOf(StoreUnavailable)
@@ -154,7 +154,7 @@ describe('the circuit', () => {
     await unavailable()
   })
 
-  it('counts a server that accepts and says nothing as one that is gone', async () => {
+  it('counts a query as failed when the server accepts the connection and never answers', async () => {
     gate.mode = 'silent'
     const asked = await Promise.allSettled(Array.from({ length: 5 }, ask))
     for (const one of asked) expect(one).toMatchObject({ reason: expect.any(StoreUnavailable) })
@@ -163,7 +163,7 @@ describe('the circuit', () => {
     expect(gate.reached).toBe(5)
   })
 
-  it('counts a connection that breaks under a statement', async () => {
+  it('treats a connection that breaks during a statement as an unavailable store', async () => {
     await ask()
     const waiting = store.query(sql`SELECT pg_sleep(60)`)
     await vi.waitFor(() => expect(store.pool.idleCount).toBe(0))
@@ -179,21 +179,21 @@ describe('a statement', () => {
   })
   afterAll(() => store.close())
 
-  it('is prepared once a connection, by its text', async () => {
+  it('is prepared once per connection, whatever its parameters', async () => {
     const twice = (n: number) => store.query<{ twice: number }>(sql`SELECT ${n}::int * 2 AS twice`)
     expect([await twice(1), await twice(2), await twice(3)]).toEqual([[{ twice: 2 }], [{ twice: 4 }], [{ twice: 6 }]])
     const prepared = await store.query(sql`SELECT name FROM pg_prepared_statements WHERE statement LIKE '%AS twice'`)
     expect(prepared).toHaveLength(1)
   })
 
-  it('of more shapes than anybody needs is run all the same, and not prepared', async () => {
+  it('is run without being prepared when too many different statements are prepared already', async () => {
     for (let shape = 0; shape < 1100; shape++)
       expect(await store.query(raw(`SELECT ${shape} AS shape`))).toEqual([{ shape }])
     const [row] = await store.query<{ count: number }>(sql`SELECT count(*)::int AS count FROM pg_prepared_statements`)
     expect(row!.count).toBeLessThanOrEqual(900)
   })
 
-  it('runs in UTC, whatever the database is set to', async () => {
+  it('runs in UTC, whatever time zone the database is set to', async () => {
     const name = new URL(database.url).pathname.slice(1)
     await store.query(raw(`ALTER DATABASE ${name} SET timezone TO 'Asia/Tokyo'`))
     const fresh = openStore(database.url, { max: 1, applicationName: 'fresh' })
@@ -201,7 +201,7 @@ describe('a statement', () => {
     await fresh.close()
   })
 
-  it('that is a deadlock’s victim is run again', async () => {
+  it('is run again after it was the victim of a deadlock', async () => {
     const rivals = openStore(database.url, { max: 1, applicationName: 'rival' })
     const rival = await rivals.pool.connect()
     // only the store's side looks for deadlocks soon: it is the victim
@@ -218,7 +218,7 @@ describe('a statement', () => {
     await rivals.close()
   })
 
-  it('finds the store unavailable once it is closed', async () => {
+  it('fails with StoreUnavailable on a closed store', async () => {
     const closed = openStore(database.url, { max: 1, applicationName: 'closed' })
     await closed.close()
     await expect(closed.query(ONE)).rejects.toBeInstanceOf(StoreUnavailable)

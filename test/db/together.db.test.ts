@@ -44,8 +44,8 @@ function held() {
 
 const arrived = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
-describe('a statement for many', () => {
-  it('gives each what is its own, whatever it says', async () => {
+describe('a statement that can be batched', () => {
+  it('returns its own row to each caller of the batch, whatever the values contain', async () => {
     const notes = ['', 'NULL', null, '{a,"b"}', 'back\\slash "quoted"', '🐈 — ’', ' spaces ', "it's", '\t\n']
     const rows = await Promise.all(notes.map((note, i) => store.query(add(`id-${i}`, i + 1, note))))
     expect(rows).toEqual(notes.map((note, i) => [{ id: `id-${i}`, number: i + 1, said: note }]))
@@ -53,26 +53,26 @@ describe('a statement for many', () => {
     expect(stored.map(({ note }) => note)).toEqual(notes)
   })
 
-  it('gives nothing to who was refused, and only to them', async () => {
+  it('returns no row to the refused caller of the batch, and only to that one', async () => {
     await store.query(add('taken'))
     const [free, taken] = await Promise.all([store.query(add('free')), store.query(add('taken'))])
     expect([free.length, taken.length]).toEqual([1, 0])
   })
 
-  it('is also a statement of its own, for a transaction that is somebody else’s', async () => {
+  it('also runs as a single statement on a connection of the caller’s', async () => {
     const { rows } = await store.pool.query(add('one', 7, 'said'))
     expect(rows).toEqual([{ id: 'one', number: 7, said: 'said' }])
   })
 
-  it('runs alone with its values as they are, where it may touch what is not its own', async () => {
+  it('runs as a single statement with its values unchanged when it is marked as alone', async () => {
     const statement = alone(ADD('one', 7, 'said'))
     expect(isTogether(statement)).toBe(false)
     expect(await store.query(statement)).toEqual([{ id: 'one', number: 7, said: 'said' }])
   })
 })
 
-describe('who goes together', () => {
-  it('one by one while the line is free', async () => {
+describe('batching', () => {
+  it('sends statements one by one while none is under way', async () => {
     const { sent, query } = held()
     for (const id of ['a', 'b']) {
       const asked = query(add(id))
@@ -83,7 +83,7 @@ describe('who goes together', () => {
     expect(sent.map((one) => one.ids)).toEqual([['a'], ['b']])
   })
 
-  it('all that came while it was taken, in the order of their locks', async () => {
+  it('sends all statements that arrived during another one in one batch, in the order of their locks', async () => {
     const { sent, query } = held()
     const first = query(add('first'))
     await arrived()
@@ -96,7 +96,7 @@ describe('who goes together', () => {
     expect(sent.map((one) => one.ids)).toEqual([['first'], ['a', 'b', 'c']])
   })
 
-  it('not two of one row: the second goes after the first', async () => {
+  it('does not put two statements for one row into one batch: the second follows the first', async () => {
     const { sent, query } = held()
     const both = [query(add('same')), query(add('same'))]
     await arrived()
@@ -108,7 +108,7 @@ describe('who goes together', () => {
     expect(sent.map((one) => one.ids)).toEqual([['same'], ['same']])
   })
 
-  it('no more than a few dozen, and all of them in the end', async () => {
+  it('puts at most 64 statements into one batch, and runs all of 200', async () => {
     const asked = Array.from({ length: 200 }, (_, i) => `id-${i}`)
     const sizes: number[] = []
     const query = gathering(
@@ -123,7 +123,7 @@ describe('who goes together', () => {
     expect(Math.max(...sizes)).toBe(64)
   })
 
-  it('nobody with a statement that is held up for long', async () => {
+  it('sends a statement by itself when the one under way is held up', async () => {
     const { sent, query } = held()
     const stuck = query(add('stuck'))
     await arrived()
@@ -136,10 +136,10 @@ describe('who goes together', () => {
   })
 })
 
-describe('while nothing comes back', () => {
+describe('batching while the database does not answer', () => {
   afterEach(() => vi.useRealTimers())
 
-  it('a few are sent, and everybody else is told after a moment', async () => {
+  it('sends four statements and fails the others with STORE_UNAVAILABLE after three seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const { sent, query } = held()
     const asked = []
@@ -163,8 +163,8 @@ describe('while nothing comes back', () => {
   })
 })
 
-describe('one that fails', () => {
-  it('fails for itself: the others go through', async () => {
+describe('a batched statement that fails', () => {
+  it('fails for its own caller only: the others succeed', async () => {
     const results = await Promise.allSettled([
       store.query(add('good')),
       store.query(add('bad', -1)),
@@ -176,7 +176,7 @@ describe('one that fails', () => {
     expect(rows.map(({ id }) => id)).toEqual(['also', 'good'])
   })
 
-  it('because the server gave up on it fails for itself as well', async () => {
+  it('fails for its own caller only when the server cancels it', async () => {
     const canceled = new StoreUnavailable(Object.assign(new Error('canceling statement'), { code: '57014' }))
     const query = gathering(
       (statement) =>
@@ -189,7 +189,7 @@ describe('one that fails', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 
-  it('for want of a store fails for all, and is not sent again', async () => {
+  it('fails for all callers when the store is unreachable, and is not sent again', async () => {
     let runs = 0
     const query = gathering(() => {
       runs++
@@ -201,7 +201,7 @@ describe('one that fails', () => {
   })
 })
 
-it('two nodes that send the same keys the other way round wait for each other, never both', async () => {
+it('two nodes that send batches of the same keys in opposite order do not deadlock', async () => {
   const other = openStore(database.url, { max: 8, applicationName: 'together' })
   const keys = Array.from({ length: 40 }, (_, i) => `key-${String(i).padStart(3, '0')}`)
   try {

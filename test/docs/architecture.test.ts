@@ -15,47 +15,47 @@ function exists(named: string): boolean {
   return existsSync(path.join(ROOT, folder)) && readdirSync(path.join(ROOT, folder)).some((name) => pattern.test(name))
 }
 
-describe('the drawing of the states', () => {
-  it('in docs/architecture.md is the one that the code’s table makes', () => {
+describe('the state diagram', () => {
+  it('in docs/architecture.md matches the transitions in the code', () => {
     if (process.env.STATE_DRAWING === 'write')
       writeFileSync(path.join(ROOT, ARCHITECTURE), withDrawing(read(ARCHITECTURE)))
     expect(drawingIn(read(ARCHITECTURE))).toBe(drawStates())
   })
 
-  it('in README has the same moves, in words of its own', () => {
+  it('in README.md has the same transitions as the code', () => {
     expect(arrowsIn(read('README.md')).toSorted()).toEqual(FLOW_ARROWS.toSorted())
   })
 
   it.each([
-    ['a move that is missing', (page: string) => page.replace(/^.*unknown --> completed.*\n/m, '')],
-    ['a move that there is not', (page: string) => page.replace('unknown --> completed', 'unknown --> expired')],
-    ['a move under another name', (page: string) => page.replace(': reconciled', ': settled')],
-  ])('would not be that with %s', (_, change) => {
+    ['a missing transition', (page: string) => page.replace(/^.*unknown --> completed.*\n/m, '')],
+    ['a wrong transition', (page: string) => page.replace('unknown --> completed', 'unknown --> expired')],
+    ['a renamed transition', (page: string) => page.replace(': reconciled', ': settled')],
+  ])('is recognised as outdated with %s', (_, change) => {
     const changed = change(withDrawing(read(ARCHITECTURE)))
     expect(drawingIn(changed)).not.toBe(drawStates())
     expect(drawingIn(withDrawing(changed))).toBe(drawStates())
   })
 })
 
-describe('a room of lib', () => {
+describe('a folder of lib', () => {
   it.each(foldersOf('lib'))('%s is explained in docs/architecture.md', (room) => {
     expect(read(ARCHITECTURE)).toContain(`| \`lib/${room}\` |`)
   })
 })
 
 describe.each(PAGES)('%s', (page) => {
-  it('names nothing of the tree that is not there', () => {
+  it('names only paths that exist', () => {
     expect(pathsIn(page).filter((named) => !exists(named))).toEqual([])
   })
 
-  it('names no script of npm that there is not', () => {
+  it('names only npm scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const named = [...read(page).matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)].map(([, script]) => script!)
     expect(named.filter((script) => !(script in scripts))).toEqual([])
   })
 })
 
-it('what is not there is noticed', () => {
+it('the check of the pages notices a path that does not exist', () => {
   expect(['lib/idempotency/none.ts', 'test/scenarios/none*.test.ts', 'nowhere/a*'].filter(exists)).toEqual([])
   expect(pathsIn(ARCHITECTURE)).toContain('lib/idempotency/run.ts')
 })

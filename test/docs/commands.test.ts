@@ -35,8 +35,8 @@ const notRun = (blocks: readonly Block[], ran: ReadonlySet<string>): string[] =>
 
 const pages = docs().filter((doc) => !(doc in UNTESTED))
 
-describe('the commands of the documentation', () => {
-  it('are all run by a test', () => {
+describe('the documentation', () => {
+  it('has only commands that a test runs', () => {
     expect(
       notRun(
         pages.flatMap((doc) => blocksOf(doc)),
@@ -45,13 +45,13 @@ describe('the commands of the documentation', () => {
     ).toEqual([])
   })
 
-  it('are found at all', () => {
+  it('has commands that this check finds', () => {
     const found = pages.flatMap((doc) => blocksOf(doc)).filter(({ language }) => language === 'sh')
     expect(found.length).toBeGreaterThan(20)
     expect(commandsUnder('README.md', 'Send an order').length).toBe(2)
   })
 
-  it('that run elsewhere are still there, and so is what runs them', () => {
+  it('still has the commands that are run outside the tests, and their runners exist', () => {
     const texts = docs().flatMap((doc) => blocksOf(doc).map(({ text }) => text))
     for (const [text, runner] of Object.entries(ELSEWHERE)) {
       expect(texts).toContain(text)
@@ -61,13 +61,13 @@ describe('the commands of the documentation', () => {
     expect(docs()).toEqual(expect.arrayContaining(Object.keys(UNTESTED)))
   })
 
-  it.each(docs())('name no script that package.json does not have: %s', (doc) => {
+  it.each(docs())('names only scripts that package.json has: %s', (doc) => {
     const { scripts } = JSON.parse(readDoc('package.json')) as { scripts: Record<string, string> }
     const named = [...readDoc(doc).matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name]) => name!)
     expect(named.filter((name) => !(name in scripts))).toEqual([])
   })
 
-  it.each(docs())('lead to pages and headings that are there: %s', (doc) => {
+  it.each(docs())('links only to pages and headings that exist: %s', (doc) => {
     const links = [...readDoc(doc).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)/g)]
     const broken = links.filter(([, to, anchor]) => {
       const target = to ? path.join(path.dirname(doc), to) : doc
@@ -78,14 +78,14 @@ describe('the commands of the documentation', () => {
   })
 })
 
-describe('the check itself', () => {
+describe('the check of documented commands', () => {
   const page = '# A\n\n## Here\n\n```sh\ntrue\n```\n\n```ts\nconst a = 1\n```\n\n## There\n\n```sh\nfalse\n```\n'
 
-  it('finds a block that nobody runs', () => {
+  it('reports a block that no test runs', () => {
     expect(notRun(blocksOf('a.md', page), new Set(['a.md # Here']))).toEqual(['a.md # There'])
   })
 
-  it('asks nothing of other languages, nor of what runs elsewhere', () => {
+  it('ignores blocks of other languages and blocks that are run elsewhere', () => {
     const others = `${page.split('## There')[0]}\n\`\`\`sh\nnpm start\n\`\`\`\n`
     expect(notRun(blocksOf('a.md', others), new Set(['a.md # Here']))).toEqual([])
   })

@@ -91,16 +91,16 @@ function payout(key: string, body: unknown = BODY): Promise<Response> {
   return send(POST, { apiKey: site.tenant.apiKey, key, body })
 }
 
-describe('the endpoint of the README', () => {
-  it('is an operation and a route', () => {
+describe('the README’s example endpoint', () => {
+  it('consists of an operation file and a route file', () => {
     expect(FILES.map(({ name }) => name)).toEqual(['lib/payouts/send-payout.ts', 'app/api/payouts/route.ts'])
   })
 
-  it('is what the compiler accepts', COMPILED, async () => {
+  it('compiles', COMPILED, async () => {
     expect(await complaints(FILES.map(({ name }) => name))).toBe('')
   })
 
-  it('would not be accepted if it could not be asked afterwards', COMPILED, async () => {
+  it('does not compile without its lookUp', COMPILED, async () => {
     const forgetful = FILES[0]!.text.replace(/^ *lookUp:.*\n/m, '')
     await writeFile(path.join(folder, 'lib/payouts/forgetful.ts'), forgetful)
     expect(await complaints(['lib/payouts/forgetful.ts'])).toContain("Property 'lookUp' is missing")
@@ -117,14 +117,14 @@ describe('the endpoint of the README', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('refuses another request with the same key, and a body that is not valid', async () => {
+  it('refuses another body with the same key, and an invalid body', async () => {
     const key = randomUUID()
     await payout(key)
     expect((await payout(key, { ...BODY, cents: 1 })).status).toBe(422)
     expect((await payout(randomUUID(), { cents: 1 })).status).toBe(400)
   })
 
-  it('is not paid again after a lost answer: the bank is asked, and the answer is stored', async () => {
+  it('does not pay again after a lost answer: the reconciler stores the bank’s outcome', async () => {
     calls = []
     answers = [() => ({ kind: 'unclear', code: 'timeout' })]
     const key = randomUUID()
@@ -135,7 +135,7 @@ describe('the endpoint of the README', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('declines, and is tried again with the same key at the bank where nothing was sent', async () => {
+  it('answers 402 to a decline, and retries a payout that was not executed with the same key at the bank', async () => {
     answers = [() => ({ kind: 'declined', ref: 'tr_declined' })]
     expect((await payout(randomUUID())).status).toBe(402)
     calls = []

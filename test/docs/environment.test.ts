@@ -4,7 +4,7 @@ import { readDoc } from '../support/documented'
 
 const namesIn = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name]) => name!).sort()
 
-it('lists what lib/config.ts reads', () => {
+it('the README’s table of the environment lists exactly the variables that lib/config.ts reads', () => {
   const declared = readDoc('lib/config.ts').split('const Environment = z')[1]!.split('.superRefine')[0]!
   const [, table] = /^\| variable .*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(readDoc('README.md')) ?? []
   const firstCells = table!.replace(/^\|([^|]*)\|.*$/gm, '$1')

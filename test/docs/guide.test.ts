@@ -17,14 +17,14 @@ const refundFingerprint = (body: string): string =>
     body: RefundRequest.parse(JSON.parse(body)),
   })
 
-describe('what counts as the same request', () => {
+describe('two refund requests in the guide have the same fingerprint', () => {
   it.each(PAIRS)('$name: $same', ({ one, other, same }) => {
     expect(one).not.toBe(other)
     expect(refundFingerprint(one) === refundFingerprint(other)).toBe(same)
   })
 })
 
-describe('settings in words', () => {
+describe('a setting in the guide', () => {
   it.each([
     [604_800, '7 days'],
     [86_400, '24 hours'],
@@ -32,22 +32,22 @@ describe('settings in words', () => {
     [5400, '90 minutes'],
     [10, '10 seconds'],
     [0.5, '0.5 seconds'],
-  ])('%d s is %s', (seconds, words) => {
+  ])('of %d s is written as “%s”', (seconds, words) => {
     expect(span(seconds)).toBe(words)
   })
 })
 
-describe('what to do after a problem', () => {
-  it.each([...CLIENT_CODES])('%s says whether anything was charged', (code) => {
+describe('the guide’s advice after a problem', () => {
+  it.each([...CLIENT_CODES])('%s: says whether anything was charged', (code) => {
     expect(nextStep(code).charged).toEqual(expect.any(String))
   })
 
-  it('tells a program to go on by itself exactly where a time is named', () => {
+  it('tells a program to retry by itself exactly when the problem’s retry is “later”', () => {
     for (const code of PROBLEM_CODES)
       expect(nextStep(code).again === 'Yes, by itself.', code).toBe(PROBLEMS[code].retry === 'later')
   })
 
-  it('never offers a new key where the work may have been done', () => {
+  it('never offers a new key when the request may have been executed', () => {
     for (const code of PROBLEM_CODES)
       if (PROBLEMS[code].retry === 'later' || PROBLEMS[code].retry === 'same')
         expect(nextStep(code).key, code).toMatch(/^The same\b/)
@@ -59,12 +59,12 @@ describe('what to do after a problem', () => {
   })
 })
 
-describe('the examples', () => {
+describe('the guide’s examples', () => {
   it.each(EXAMPLES)('%s fits into its frame', (name) => {
     for (const line of exampleText(name).split('\n')) expect(line.length, line).toBeLessThanOrEqual(97)
   })
 
-  it('hold no secret and no address of anybody', () => {
+  it('contain no API key and no URL', () => {
     for (const name of EXAMPLES) expect(exampleText(name)).not.toMatch(/oo_(live|demo)_\w|https?:\/\//)
   })
 })

@@ -61,8 +61,8 @@ async function scripted(scripts: readonly Script[], options: Partial<ClientOptio
 
 const order = (client: ReturnType<typeof createClient>) => client.post('/api/orders', KEY, ORDER)
 
-describe('the client of the guide', () => {
-  it('sends the key quoted, and gives back what was answered', async () => {
+describe('the example client of the guide', () => {
+  it('sends the key quoted and returns the answer', async () => {
     const expires = 'Mon, 17 Nov 2025 13:58:02 GMT'
     const replay = { ...MADE, headers: { 'idempotent-replayed': 'true', 'idempotency-expires': expires } }
     const { client, received } = await scripted([replay])
@@ -80,20 +80,20 @@ describe('the client of the guide', () => {
     })
   })
 
-  it('escapes what a quoted key must not hold as it is', async () => {
+  it('escapes quotes and backslashes in the key', async () => {
     const { client, received } = await scripted([MADE])
     await client.post('/api/orders', 'a "quoted" \\ key', ORDER)
     expect(received[0]!.headers['idempotency-key']).toBe('"a \\"quoted\\" \\\\ key"')
   })
 
   it.each<[string, Script]>([
-    ['a connection that is cut', 'hang up'],
+    ['a cut connection', 'hang up'],
     ['half an answer', 'half an answer'],
     ['no answer in time', 'silence'],
-    ['a page of a proxy', { status: 502, body: '<h1>Bad gateway</h1>' }],
-    ['a page that says 200 and is no answer of ours', { status: 200, body: '<h1>Sign in to the Wi-Fi</h1>' }],
-    ['a limit of a proxy', { status: 429 }],
-  ])('after %s it sends the same bytes with the same key', async (_, script) => {
+    ['an error page of a proxy', { status: 502, body: '<h1>Bad gateway</h1>' }],
+    ['a page with status 200 that is not from Onceover', { status: 200, body: '<h1>Sign in to the Wi-Fi</h1>' }],
+    ['a 429 of a proxy', { status: 429 }],
+  ])('sends the same bytes with the same key again after %s', async (_, script) => {
     const { client, received } = await scripted([script, script, MADE], { timeoutMs: 200 })
     expect((await order(client)).tries).toBe(3)
     expect(new Set(received.map(({ body }) => body)).size).toBe(1)
@@ -106,7 +106,7 @@ describe('the client of the guide', () => {
     expect(received).toHaveLength(2)
   })
 
-  it.each(PROBLEM_CODES.filter((code) => PROBLEMS[code].retry !== 'later'))('takes %s for final', async (code) => {
+  it.each(PROBLEM_CODES.filter((code) => PROBLEMS[code].retry !== 'later'))('does not retry after %s', async (code) => {
     const { client, received } = await scripted([problem(code), MADE])
     const error = await order(client).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(Refused)
@@ -114,13 +114,13 @@ describe('the client of the guide', () => {
     expect(received).toHaveLength(1)
   })
 
-  it.each([302, 307, 308, 404])('takes a %i of somebody else for final, and follows it nowhere', async (status) => {
+  it.each([302, 307, 308, 404])('neither retries nor follows a %i that is not from Onceover', async (status) => {
     const { client, received } = await scripted([{ status, headers: { location: '/elsewhere' } }, MADE])
     await expect(order(client)).rejects.toMatchObject({ name: 'Refused', status, problem: null })
     expect(received).toHaveLength(1)
   })
 
-  it('comes back for the answer of what was accepted', async () => {
+  it('asks again for the answer of a request that was accepted with 202', async () => {
     const accepted: Reply = { status: 202, headers: { 'retry-after': '3' }, body: '{"state":"pending"}' }
     const { client, received, pauses } = await scripted([accepted, MADE], { firstDelayMs: 0 })
     const answer = await client.post('/api/orders', KEY, ORDER, { respondAsync: true })
@@ -129,22 +129,22 @@ describe('the client of the guide', () => {
     expect(received.map(({ headers }) => headers.prefer)).toEqual(Array(2).fill('respond-async, wait=10'))
   })
 
-  it('says when the key was made, on every try', async () => {
+  it('sends the creation time of the key with every try', async () => {
     const madeAt = new Date('2025-11-16T13:58:02Z')
     const { client, received } = await scripted([TOO_BUSY, MADE])
     await client.post('/api/orders', KEY, ORDER, { madeAt })
     expect(received.map(({ headers }) => headers.date)).toEqual(Array(2).fill('Sun, 16 Nov 2025 13:58:02 GMT'))
   })
 
-  it('reads without a key', async () => {
+  it('sends a GET without a key', async () => {
     const { client, received } = await scripted([TOO_BUSY, { status: 200, body: '{"id":"ord_1"}' }])
     expect((await client.get('/api/orders/ord_1')).body).toEqual({ id: 'ord_1' })
     expect(received[1]!.headers['idempotency-key']).toBeUndefined()
   })
 })
 
-describe('how long it waits', () => {
-  it('doubles without a word from the server, up to the longest', async () => {
+describe('the example client between two tries', () => {
+  it('doubles its delay up to the longest when the server names no time', async () => {
     const { client, pauses } = await scripted([...Array<Script>(6).fill('hang up'), MADE], {
       firstDelayMs: 100,
       longestDelayMs: 1000,
@@ -153,20 +153,20 @@ describe('how long it waits', () => {
     expect(pauses).toEqual([100, 200, 400, 800, 1000, 1000])
   })
 
-  it('waits for a random part of that, so that not all come back at once', async () => {
+  it('waits for a random part of its delay, so that clients do not return all at once', async () => {
     const { client, pauses } = await scripted(['hang up', 'hang up', MADE], { firstDelayMs: 100, random: () => 0.25 })
     await order(client)
     expect(pauses).toEqual([25, 50])
   })
 
-  it.each([0, 0.5, 1])('never waits less than Retry-After, whatever is drawn: %d', async (drawn) => {
+  it.each([0, 0.5, 1])('never waits less than Retry-After, whatever the random number is: %d', async (drawn) => {
     const later = problem('rate_limited', { afterSeconds: 7 })
     const { client, pauses } = await scripted([later, MADE], { firstDelayMs: 100, random: () => drawn })
     await order(client)
     expect(pauses).toEqual([7000 + drawn * 100])
   })
 
-  it('takes the seconds of the problem where a proxy has dropped the header', async () => {
+  it('waits the seconds of the problem body when a proxy has dropped Retry-After', async () => {
     const { status, headers, body } = problem('rate_limited', { afterSeconds: 7 })
     const { 'retry-after': _, ...kept } = headers
     const { client, pauses } = await scripted([{ status, headers: kept, body }, MADE], { firstDelayMs: 0 })
@@ -174,7 +174,7 @@ describe('how long it waits', () => {
     expect(pauses).toEqual([7000])
   })
 
-  it('reads a date too, as proxies write it', async () => {
+  it('waits until a Retry-After that is a date', async () => {
     const inTenSeconds = new Date(Date.now() + 10_000).toUTCString()
     const { client, pauses } = await scripted([{ status: 503, headers: { 'retry-after': inTenSeconds } }, MADE], {
       firstDelayMs: 0,
@@ -184,7 +184,7 @@ describe('how long it waits', () => {
     expect(pauses[0]).toBeLessThanOrEqual(10_000)
   })
 
-  it('gives up at once where the time named is beyond its patience, and says how long it would have been', async () => {
+  it('gives up at once when the server names a time beyond its limit, and reports that time', async () => {
     const unknown = problem('idempotency_outcome_unknown', { afterSeconds: 600 })
     const { client, received, pauses } = await scripted([unknown], { giveUpAfterMs: 120_000, firstDelayMs: 0 })
     const error = await order(client).catch((error: unknown) => error)
@@ -193,7 +193,7 @@ describe('how long it waits', () => {
     expect({ tries: received.length, pauses }).toEqual({ tries: 1, pauses: [] })
   })
 
-  it('gives up when its patience is at an end, with what it heard last', async () => {
+  it('gives up when its time limit is over, with the last error as the cause', async () => {
     const { client } = await scripted(['hang up'], {
       giveUpAfterMs: 150,
       firstDelayMs: 20,
@@ -202,7 +202,7 @@ describe('how long it waits', () => {
     await expect(order(client)).rejects.toMatchObject({ name: 'NotKnownYet', cause: expect.any(TypeError) })
   })
 
-  it('tries nothing again that can’t be sent at all', async () => {
+  it('does not retry a request that can’t be sent at all', async () => {
     const { client, received, pauses } = await scripted([MADE])
     await expect(client.post('/api/orders', 'a key\nwith a line break', ORDER)).rejects.toThrow(TypeError)
     expect({ received, pauses }).toEqual({ received: [], pauses: [] })
@@ -210,7 +210,7 @@ describe('how long it waits', () => {
 })
 
 // Keeps the list above honest: what a program may send again by itself is what names a time.
-it('every problem that names a time keeps the key', () => {
+it('every problem with a retry time tells the client to keep its key', () => {
   for (const code of PROBLEM_CODES) {
     const { retry } = JSON.parse(problem(code as ProblemCode).body)
     if (retry.afterSeconds !== null) expect(retry).toMatchObject({ sameKey: true, newKey: false })

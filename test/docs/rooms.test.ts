@@ -101,12 +101,12 @@ function lint(): Map<string, string[]> {
 const refusedAt = ({ at, imports }: Probe): string[] =>
   (refused.get(`${at}/probe.ts`) ?? []).map((line) => imports[Number(line) - 1]!.from)
 
-describe('the table', () => {
-  it('has every room of lib, and app', () => {
+describe('the import table of docs/architecture.md', () => {
+  it('has a row for every room of lib, and for app', () => {
     expect(ROWS.map(({ room }) => room).toSorted()).toEqual([...ROOMS.map((name) => `lib/${name}`), 'app'].toSorted())
   })
 
-  it('names rooms and packages that there are', () => {
+  it('names only rooms and packages that exist', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
     for (const { may, packages } of ROWS) {
       expect([...ROOMS, 'config']).toEqual(expect.arrayContaining(may))
@@ -115,7 +115,7 @@ describe('the table', () => {
   })
 })
 
-describe('Biome refuses exactly what the table does not allow', () => {
+describe('Biome refuses exactly the imports that docs/architecture.md does not allow', () => {
   it.each(probes)('in $at', (probe) => {
     const { may, packages } = ROWS.find(({ room }) => probe.at === room || probe.at.startsWith(`${room}/`))!
     const allowed = [...may, ...packages, ...BESIDE]
@@ -123,13 +123,13 @@ describe('Biome refuses exactly what the table does not allow', () => {
     expect(refusedAt(probe).toSorted()).toEqual(wanted.toSorted())
   })
 
-  it('beside the rooms, where nothing of theirs is known', () => {
+  it('directly in lib, where no room may be imported', () => {
     const own = [...BESIDE, 'config']
     const wanted = besideProbe.imports.filter(({ name }) => !own.includes(name)).map(({ from }) => from)
     expect(refusedAt(besideProbe).toSorted()).toEqual(wanted.toSorted())
   })
 
-  it('however it is imported: as a type, passed on, or when it is needed', () => {
+  it('as type imports, re-exports and dynamic imports, too', () => {
     expect(refused.get('lib/idempotency/ways.ts')?.toSorted()).toEqual(['1', '2', '3'])
   })
 })

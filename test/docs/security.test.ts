@@ -27,14 +27,14 @@ const THREATS = tableOf(read('SECURITY.md'), ['threat', 'control', 'shown by']).
   shown: shownIn(by!),
 }))
 
-describe('a threat', () => {
-  it.each(THREATS)('$threat', ({ control, shown }) => {
+describe('a threat in SECURITY.md', () => {
+  it.each(THREATS)('has a control and names tests that exist: $threat', ({ control, shown }) => {
     expect(control).not.toBe('')
     expect(shown).not.toEqual([])
     expect(shown.filter((test) => !hasTitle(test))).toEqual([])
   })
 
-  it('shown by a test that is gone, or was renamed, would be noticed', () => {
+  it('that names a missing or renamed test is detected', () => {
     const [first] = THREATS[0]!.shown
     expect(hasTitle({ ...first!, title: `${first!.title}, never written` })).toBe(false)
     expect(hasTitle({ ...first!, file: 'test/none.test.ts' })).toBe(false)

@@ -48,21 +48,21 @@ function audit(routes: RouteFile[], excused: Record<string, string>): Audit {
 }
 
 describe('coverage of the idempotency boundary', () => {
-  it('every handler that changes something is keyed, or stands on the list with its reason', async () => {
+  it('every mutating handler is keyed or listed as an exception with its reason', async () => {
     const { keyed, uncovered, needless } = audit(await routeFiles(), UNKEYED)
     expect(uncovered).toEqual([])
     expect(needless).toEqual([])
     expect(keyed).toEqual(expect.arrayContaining(['POST /api/orders', 'POST /api/orders/{id}/refunds']))
   })
 
-  it('importing the routes opens nothing: services are made by the first request', async () => {
+  it('importing the routes creates no services', async () => {
     await routeFiles()
     const processWide = (globalThis as Record<symbol, unknown>)[Symbol.for('onceover.process-wide')]
     expect((processWide as Map<string, unknown> | undefined)?.has('services') ?? false).toBe(false)
   })
 })
 
-describe('the audit itself', () => {
+describe('the coverage audit', () => {
   const handler = async () => new Response()
   const covered = keyed({ body: OrderRequest, operation: (node) => node.placeOrder })
 
@@ -74,28 +74,28 @@ describe('the audit itself', () => {
     })
   })
 
-  it.each(CHANGING)('refuses an unkeyed %s', (method) => {
+  it.each(CHANGING)('refuses an unkeyed %s handler', (method) => {
     expect(audit([{ path: '/api/a', handlers: { [method]: handler } }], {}).uncovered).toEqual([`${method} /api/a`])
   })
 
   it.each([
     ['false', Object.assign(async () => new Response(), { keyed: false })],
     ['a string', Object.assign(async () => new Response(), { keyed: 'true' })],
-  ])('refuses a handler whose mark is %s', (_, marked) => {
+  ])('refuses a handler whose keyed mark is %s', (_, marked) => {
     expect(audit([{ path: '/api/a', handlers: { POST: marked } }], {}).uncovered).toEqual(['POST /api/a'])
   })
 
-  it('asks nothing of handlers that only read', () => {
+  it('ignores handlers that only read', () => {
     const routes = [{ path: '/api/a', handlers: { GET: handler, HEAD: handler, OPTIONS: handler } }]
     expect(audit(routes, {})).toEqual({ keyed: [], uncovered: [], needless: [] })
   })
 
-  it('an excuse counts for its method and path only', () => {
+  it('applies an exception to its method and path only', () => {
     const routes = [{ path: '/api/a', handlers: { POST: handler, DELETE: handler } }]
     expect(audit(routes, { 'POST /api/a': 'said why' }).uncovered).toEqual(['DELETE /api/a'])
   })
 
-  it('refuses an excuse that nothing needs', () => {
+  it('refuses an exception that no handler needs', () => {
     const excused = { 'POST /api/a': 'keyed by now', 'POST /api/gone': 'deleted by now' }
     expect(audit([{ path: '/api/a', handlers: { POST: covered } }], excused).needless).toEqual(Object.keys(excused))
   })

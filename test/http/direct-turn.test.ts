@@ -58,7 +58,7 @@ async function bodies(socket: net.Socket): Promise<string[]> {
 
 const CLOSE = 'connection: close\r\n'
 
-it('are all looked at first, then replays are sent, then the others begin; each gets its own answer', async () => {
+it('requests of one event-loop turn are all inspected first, then replays are sent, then the others run', async () => {
   const log: string[] = []
   const take = direct({ 'POST /api/things': routeTelling(log) })
   const port = await serve((request, response) => {
@@ -82,7 +82,7 @@ it('are all looked at first, then replays are sent, then the others begin; each 
   ])
 })
 
-it('break one by one', async () => {
+it('a request that throws does not break the other requests of its event-loop turn', async () => {
   const port = await serve(together(3, direct({ 'POST /api/things': routeTelling([]) })))
   const sockets = ['again 1', 'bug 2', 'new 3'].map((body) => {
     const socket = net.connect(port, '127.0.0.1')
@@ -95,7 +95,7 @@ it('break one by one', async () => {
   expect(ran).toEqual(['ran new 3'])
 })
 
-it('do not wait for one whose body is still on its way', async () => {
+it('a complete request does not wait for one of its event-loop turn whose body is still arriving', async () => {
   const port = await serve(together(2, direct({ 'POST /api/things': routeTelling([]) })))
   const slow = net.connect(port, '127.0.0.1')
   slow.write(request('again 1', CLOSE).slice(0, -1))
@@ -107,7 +107,7 @@ it('do not wait for one whose body is still on its way', async () => {
   expect(await late).toEqual(['again 1'])
 })
 
-it('are answered before they are too many, on a connection that asks ahead', async () => {
+it('pipelined requests on one connection are answered before too many are pending', async () => {
   const asked = 2000
   const take = direct({ 'POST /api/things': routeTelling([]) })
   let unanswered = 0
@@ -124,7 +124,7 @@ it('are answered before they are too many, on a connection that asks ahead', asy
   expect(most).toBeLessThan(600)
 })
 
-describe('nothing keeps a body once it is answered', () => {
+describe('the body of an answered request is garbage-collected', () => {
   v8.setFlagsFromString('--expose-gc')
   const collect: () => void = vm.runInNewContext('gc')
   const held: WeakRef<Buffer>[] = []
@@ -146,7 +146,7 @@ describe('nothing keeps a body once it is answered', () => {
     held.length = 0
   })
 
-  it('on a connection that stays open, also where it came in pieces', async () => {
+  it('on a connection that stays open, even when the body came in pieces', async () => {
     const port = await serve(telling())
     const socket = net.connect(port, '127.0.0.1')
     const whole = request('again 1')
@@ -162,7 +162,7 @@ describe('nothing keeps a body once it is answered', () => {
     socket.destroy()
   })
 
-  it('while another one of its turn is still on its way', async () => {
+  it('while another request of its event-loop turn is still arriving', async () => {
     const port = await serve(together(2, telling()))
     const slow = net.connect(port, '127.0.0.1')
     slow.write(request('again 1').slice(0, -1))

@@ -63,7 +63,7 @@ async function told(response: Response) {
 }
 
 describe('a keyed request', () => {
-  it('gets the same from Node’s server as from Next’s route', async () => {
+  it('gets the same answer from Node’s server as from Next’s route', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     expect((await post('/api/orders', sent.body, sent.key)).status).toBe(201)
     expect(await told(await post('/api/orders', sent.body, sent.key))).toEqual(await told(await site.order(sent)))
@@ -71,7 +71,7 @@ describe('a keyed request', () => {
     expect(await told(await post('/api/orders', bad.body, bad.key))).toEqual(await told(await site.order(bad)))
   })
 
-  it.each(['plain', 'Grüße', '世界'])('is answered with the same bytes again: %s', async (note) => {
+  it.each(['plain', 'Grüße', '世界'])('is replayed with the same bytes: %s', async (note) => {
     const order = { ...orderOf(), note }
     const bytes = async (key: string) => Buffer.from(await (await post('/api/orders', order, key)).arrayBuffer())
     // Until the line is there that answers in memory depend on.
@@ -83,7 +83,7 @@ describe('a keyed request', () => {
     }, PATIENCE)
   })
 
-  it('asks the database twice when it is fresh and not at all when it is a replay, however it is spelled', async () => {
+  it('takes two database statements when fresh and none when replayed, however its key and body are spelled', async () => {
     const order = orderOf()
     const key = randomUUID()
     await post('/api/orders', orderOf())
@@ -100,13 +100,13 @@ describe('a keyed request', () => {
     expect(await asked(() => post('/api/orders', orderOf(), key))).toBe(3)
   })
 
-  it('carries the parameters of its path', async () => {
+  it('is handled with the parameters of its path', async () => {
     const { id } = await (await post('/api/orders', orderOf())).json()
     expect(await (await post(`/api/orders/${id}/refunds?by=curl`, {})).json()).toMatchObject({ orderId: id })
     expect((await post('/api/orders/ord_nobody/refunds', {})).status).toBe(404)
   })
 
-  it('that is too large is read to its end and refused, and leaves its connection in order', async () => {
+  it('that is too large gets 413, and its connection stays usable', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const ask = async (body: string) => {
       const request = http.request(`${origin}/api/orders`, { method: 'POST', agent, headers: headersFor(randomUUID()) })
@@ -121,7 +121,7 @@ describe('a keyed request', () => {
     agent.destroy()
   })
 
-  it('of nobody, with a body that is announced and never comes, is answered all the same', async () => {
+  it('without an API key gets 401 although its announced body never comes', async () => {
     const socket = net.connect(Number(new URL(origin).port), '127.0.0.1')
     socket.write('POST /api/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{')
     const [answer] = (await once(socket, 'data')) as [Buffer]
@@ -129,7 +129,7 @@ describe('a keyed request', () => {
     socket.destroy()
   })
 
-  it('of somebody known, of a kind that is not taken, with a body that never comes, is answered too', async () => {
+  it('with an API key and a wrong content type gets 415 although its announced body never comes', async () => {
     expect((await post('/api/orders', orderOf())).status).toBe(201)
     const socket = net.connect(Number(new URL(origin).port), '127.0.0.1')
     const headers = { ...headersFor(randomUUID()), 'content-type': 'text/plain', 'content-length': 100 }
@@ -140,7 +140,7 @@ describe('a keyed request', () => {
     socket.destroy()
   })
 
-  it('that fails where nobody expects it breaks its own connection and nothing else', async () => {
+  it('that fails with a bug loses its connection, and the next request is answered', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     await post('/api/orders', sent.body, sent.key)
     await vi.waitFor(async () => expect(await asked(() => post('/api/orders', sent.body, sent.key))).toBe(0), PATIENCE)
@@ -169,7 +169,7 @@ describe('a keyed request', () => {
     expect(seconds).toBeGreaterThan(0.29)
   })
 
-  it('whose key was revoked while its body was on its way is not answered from memory', async () => {
+  it('whose API key is revoked while its body arrives gets 401, not the cached response', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     await post('/api/orders', sent.body, sent.key)
     const body = JSON.stringify(sent.body)
@@ -189,7 +189,7 @@ describe('a keyed request', () => {
     expect(response.statusCode).toBe(401)
   })
 
-  it('whose sender hangs up in the middle of it leaves nothing', async () => {
+  it('whose client disconnects in the middle of the body leaves no record', async () => {
     const key = randomUUID()
     const before = (await site.sqlOf<{ n: number }>('SELECT count(*)::int AS n FROM idempotency_records'))[0]!.n
     server.closeIdleConnections()
@@ -218,7 +218,7 @@ it.each([
   ['a path that only begins the same', 'POST', '/api/orders-of-others'],
   ['a path with the name of its parameter', 'POST', '/api/orders/{id}/refunds'],
   ['another route', 'POST', '/api/webhooks/sandbox'],
-])('%s is left to Next', async (_, method, path) => {
+])('a request with %s is left to Next', async (_, method, path) => {
   // Not fetch, which would spell some of them in its own way.
   const request = http.request(origin, { method, path }).end()
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]

@@ -12,7 +12,7 @@ const textOf = (batches: (typeof key)[][], format: 'csv' | 'json') => {
   return { headers, text: new Response(body).text() }
 }
 
-describe('a cell', () => {
+describe('a CSV cell', () => {
   it.each([
     ['=HYPERLINK("https://elsewhere.example")', `"'=HYPERLINK(""https://elsewhere.example"")"`],
     ['+41791234567', `'+41791234567`],
@@ -21,11 +21,11 @@ describe('a cell', () => {
     ['\tx', `'\tx`],
     ['\rx', `"'\rx"`],
     ['a=b', 'a=b'],
-  ])('%j is no formula: %j', (text, cell) => {
+  ])('%j is exported as %j, so that no spreadsheet runs it as a formula', (text, cell) => {
     expect(csvCell(text)).toBe(cell)
   })
 
-  it('is quoted where it would be two, and empty where there is nothing', () => {
+  it('is quoted when it contains a comma, a quote or a line break, and is empty for null', () => {
     expect(csvCell('a,b')).toBe('"a,b"')
     expect(csvCell('say "so"')).toBe('"say ""so"""')
     expect(csvCell('two\nlines')).toBe('"two\nlines"')
@@ -35,8 +35,8 @@ describe('a cell', () => {
   })
 })
 
-describe('a file', () => {
-  it('of CSV has a head and a line for each key', async () => {
+describe('an export file', () => {
+  it('of CSV has a header line and a line for each key', async () => {
     const { headers, text } = textOf([[key], [key, key]], 'csv')
     expect(headers['content-type']).toMatch(/^text\/csv/)
     expect(headers['content-disposition']).toMatch(/^attachment; filename="onceover-keys-[\dTZ-]+\.csv"$/)
@@ -54,12 +54,12 @@ describe('a file', () => {
     })
   })
 
-  it('of JSON is one list, however many batches it came in', async () => {
+  it('of JSON is one array, however many batches it is made of', async () => {
     expect(JSON.parse(await textOf([[key], [], [key, key]], 'json').text)).toEqual([key, key, key])
     expect(JSON.parse(await textOf([[]], 'json').text)).toEqual([])
   })
 
-  it('that can’t be finished breaks off', async () => {
+  it('is aborted with an error when its source fails', async () => {
     async function* broken() {
       yield [key]
       throw new Error('gone')
@@ -69,8 +69,8 @@ describe('a file', () => {
   })
 })
 
-describe('a stream', () => {
-  it('reads no further than somebody takes, and stops when they go away', async () => {
+describe('an export stream', () => {
+  it('reads its source only as fast as the client reads, and stops when the client cancels', async () => {
     let made = 0
     let stopped = false
     async function* pieces() {

@@ -40,7 +40,7 @@ async function hangUp({ request, socket }: Awaited<ReturnType<typeof arrive>>): 
   await closed
 }
 
-it('whose sender left before it was asked for is not waited for', async () => {
+it('the read of a body fails at once when its client has already disconnected', async () => {
   const call = await arrive()
   await hangUp(call)
   const incoming = fromNode(call.request, call.response)
@@ -48,7 +48,7 @@ it('whose sender left before it was asked for is not waited for', async () => {
   expect(incoming.signal.aborted).toBe(true)
 })
 
-it('whose sender leaves while it is read breaks off', async () => {
+it('the read of a body fails when its client disconnects during the read', async () => {
   const call = await arrive()
   const incoming = fromNode(call.request, call.response)
   const { signal } = incoming
@@ -58,7 +58,7 @@ it('whose sender leaves while it is read breaks off', async () => {
   expect(signal.aborted).toBe(true)
 })
 
-it('is told once, also where something breaks after its end', async () => {
+it('a body is delivered once, even if the request fails after its end', async () => {
   const call = await arrive()
   const told: ReadBody[] = []
   const whole = new Promise<void>((resolve) =>
@@ -76,8 +76,8 @@ it('is told once, also where something breaks after its end', async () => {
 
 it.each([
   ['20 bytes', 20, 'x'.repeat(20)],
-  ['more than is taken', 19, null],
-])('that has come as a whole is told at once: %s', async (_, limit, expected) => {
+  ['null when it is above the limit', 19, null],
+])('a body that has fully arrived is delivered at once: %s', async (_, limit, expected) => {
   const call = await arrive('x'.repeat(20))
   await expect.poll(() => call.request.complete).toBe(true)
   const told: (string | null)[] = []
@@ -86,7 +86,7 @@ it.each([
   call.socket.destroy()
 })
 
-it('that is empty and has come is empty', async () => {
+it('an empty body that has arrived is delivered as empty', async () => {
   const arrived = new Promise<IncomingMessage>((resolve) => {
     taken = resolve
   })

@@ -86,31 +86,31 @@ const documented = operations.flatMap(({ operation }) =>
 )
 
 describe('the OpenAPI document', () => {
-  it('passes the recommended ruleset without an error or a warning, argued exceptions aside', async () => {
+  it('passes the recommended lint rules, except for the listed exceptions', async () => {
     expect((await lint(openApi)).sort()).toEqual(Object.keys(EXCEPTIONS).sort())
   })
 
-  it('would not pass with an example that its schema refuses', async () => {
+  it('fails the lint rules if an example violates its schema', async () => {
     const broken = structuredClone(openApi)
     broken.paths!['/api/orders']!.get!.responses!['200'].content['application/json'].example = { items: 'none' }
     expect((await lint(broken)).filter((finding) => !(finding in EXCEPTIONS))).not.toEqual([])
   })
 
-  it('has every route with its methods, and nothing that is not routed', async () => {
+  it('lists exactly the paths and methods that are routed', async () => {
     const routed = (await routeFiles())
       .filter(({ path }) => path.startsWith('/api/') && path !== CATCH_ALL && !path.startsWith(WEBHOOKS))
       .flatMap(({ path, handlers }) => Object.keys(handlers).map((method) => `${method} ${path}`))
     expect(operations.map(({ name }) => name).sort()).toEqual(routed.sort())
   })
 
-  it('has every problem that a client can get, with the status of the table', () => {
+  it('has every problem code that a client can get, with its status', () => {
     const expected = PROBLEM_CODES.filter((code) => !NOT_FOR_CLIENTS[code]).map(
       (code) => `${PROBLEMS[code].status} ${code}`,
     )
     expect([...new Set(documented)].sort()).toEqual(expected.sort())
   })
 
-  it('lists the same codes in words, as an enum and as examples', () => {
+  it('lists the same problem codes in each response’s description, enum and examples', () => {
     for (const { operation } of operations)
       for (const response of Object.values(operation.responses ?? {})) {
         const problem = response.content?.['application/problem+json']
@@ -121,7 +121,7 @@ describe('the OpenAPI document', () => {
       }
   })
 
-  it('asks for the key on every client’s POST and PATCH, offers it on every operator’s POST, and on nothing else', () => {
+  it('requires Idempotency-Key on client POST and PATCH, offers it on operator POST, and on no other call', () => {
     for (const { name, operation } of operations) {
       const parameters = JSON.stringify(operation.parameters ?? [])
       const operators = OPERATOR_CALLS.some((call) => `${call.method} ${call.path}` === name)
@@ -136,7 +136,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('announces Retry-After wherever an example says when to come back', () => {
+  it('declares Retry-After wherever an example says when to retry', () => {
     for (const { name, operation } of operations)
       for (const [status, response] of Object.entries(operation.responses ?? {})) {
         const examples = Object.values(response.content?.['application/problem+json']?.examples ?? {})
@@ -147,7 +147,7 @@ describe('the OpenAPI document', () => {
       }
   })
 
-  it('describes every call of a client, each of its parameters, bodies and answers', () => {
+  it('describes every client call with its parameters, responses and headers', () => {
     for (const { name, operation } of clientOperations) {
       expect(operation.summary, name).toMatch(/\S/)
       expect(operation.description, name).toMatch(/\S/)
@@ -161,25 +161,25 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('describes every member of what a client sends and gets', () => {
+  it('describes every member of the client’s request and response schemas', () => {
     const undescribed = CLIENT_SCHEMAS.flatMap((name) =>
       undescribedIn(followed({ $ref: `#/components/schemas/${name}` }), name),
     )
     expect(undescribed).toEqual([])
   })
 
-  it('would tell of a member without a description', () => {
+  it('is checked by a helper that reports a schema member without a description', () => {
     expect(undescribedIn({ properties: { a: {} } }, 'Made')).toEqual(['Made', 'Made.a'])
   })
 
-  it('tells with every code what to do next', () => {
+  it('gives the client’s next step for every problem code', () => {
     for (const { operation } of clientOperations)
       for (const response of Object.values(operation.responses ?? {}))
         for (const code of Object.keys(response.content?.['application/problem+json']?.examples ?? {}))
           expect(response.description).toContain(PROBLEMS[code as ProblemCode].advice)
   })
 
-  it('is what GET /api/openapi.json answers', async () => {
+  it('is served by GET /api/openapi.json', async () => {
     const response = GET(new Request('http://localhost/api/openapi.json'))
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/json')

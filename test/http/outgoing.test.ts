@@ -27,7 +27,7 @@ function opening(): string[] {
   )
 }
 
-it('only files that are known open a connection of their own', () => {
+it('only the listed source files open outgoing connections', () => {
   expect(opening().toSorted()).toEqual(Object.keys(OPENS).toSorted())
 })
 

@@ -3,9 +3,9 @@ import { ownPath } from '../../lib/http/own-path'
 
 const OURS = 'https://console.example'
 
-describe('after a sign-in', () => {
+describe('the redirect after a sign-in', () => {
   it.each(['/', '/keys', '/keys?state=unknown&q=a%20b#top', '/keys/idem_1?from=%2Fkeys'])(
-    '%s is led back to',
+    'goes to the requested path %s',
     (path) => {
       expect(ownPath(path)).toBe(path)
     },
@@ -25,11 +25,11 @@ describe('after a sign-in', () => {
     null,
     undefined,
     ['/keys'],
-  ])('%j is not: it could be another site', (wanted) => {
+  ])('goes to / for %j, which is not a path of this site', (wanted) => {
     expect(ownPath(wanted)).toBe('/')
   })
 
-  it('whatever is led back to is on this site, as a browser reads it', () => {
+  it('stays on this site, as a browser resolves it, for misleading paths', () => {
     for (const wanted of ['/./ /x', '/@elsewhere.example', '/..//elsewhere.example', '/%2f%2felsewhere.example'])
       expect(new URL(ownPath(wanted), OURS).origin).toBe(OURS)
   })

@@ -6,7 +6,7 @@ const none = { waitSeconds: null, respondAsync: false }
 const wait = (waitSeconds: number) => ({ waitSeconds, respondAsync: false })
 const async = { waitSeconds: null, respondAsync: true }
 
-describe('Prefer', () => {
+describe('the Prefer header', () => {
   it.each<[string | null, ReturnType<typeof parsePrefer>]>([
     [null, none],
     ['', none],
@@ -17,7 +17,7 @@ describe('Prefer', () => {
     ['wait=5,respond-async', { waitSeconds: 5, respondAsync: true }],
     ['handling=lenient, wait=10, respond-async', { waitSeconds: 10, respondAsync: true }],
     ['Respond-Async, WAIT=5', { waitSeconds: 5, respondAsync: true }],
-  ])('%s', (header, expected) => expect(parsePrefer(header)).toEqual(expected))
+  ])('is parsed: %s', (header, expected) => expect(parsePrefer(header)).toEqual(expected))
 
   it.each([
     'wait="5"',
@@ -29,10 +29,10 @@ describe('Prefer', () => {
     'wait=5 ; foo="bar, wait=9; respond-async"',
     'wait=5;',
     ',,wait=5,,',
-  ])('takes the grammar’s other spellings: %s', (header) => expect(parsePrefer(header)).toEqual(wait(5)))
+  ])('is accepted in other spellings of the grammar: %s', (header) => expect(parsePrefer(header)).toEqual(wait(5)))
 
   it.each(['respond-async=""', 'respond-async;foo=bar', 'respond-async ; foo'])(
-    'takes an empty value for none, and ignores parameters: %s',
+    'may have an empty value or parameters, which are ignored: %s',
     (header) => expect(parsePrefer(header)).toEqual(async),
   )
 
@@ -62,7 +62,7 @@ describe('Prefer', () => {
     'foo="wait=5, respond-async"',
     'foo="a\\", wait=5, respond-async"',
     'foo="never closed, wait=5, respond-async',
-  ])('ignores what is unknown, malformed or out of place: %s', (header) => expect(parsePrefer(header)).toEqual(none))
+  ])('is ignored if unknown, malformed or out of place: %s', (header) => expect(parsePrefer(header)).toEqual(none))
 
   it.each([
     ['wait=0', 0],
@@ -70,9 +70,9 @@ describe('Prefer', () => {
     ['wait=31', 30],
     ['wait=99999999999999999999', 30],
     [`wait=${'9'.repeat(400)}`, 30],
-  ])('waits at most 30 seconds: %s', (header, seconds) => expect(parsePrefer(header)).toEqual(wait(seconds)))
+  ])('asks for 30 seconds at most: %s', (header, seconds) => expect(parsePrefer(header)).toEqual(wait(seconds)))
 
-  it('considers only the first occurrence, even one that is no good', () => {
+  it('counts only at the first occurrence of a preference, even if that is invalid', () => {
     expect(parsePrefer('wait=5, wait=9')).toEqual(wait(5))
     expect(parsePrefer('Wait=5, wait=9')).toEqual(wait(5))
     expect(parsePrefer('wait=abc, wait=9')).toEqual(none)
@@ -80,7 +80,7 @@ describe('Prefer', () => {
     expect(parsePrefer('respond-async, respond-async=x')).toEqual(async)
   })
 
-  it('reads several headers as one', () => {
+  it('is read as one when it is sent several times', () => {
     const headers = new Headers([
       ['prefer', 'respond-async'],
       ['prefer', 'wait=7'],
@@ -88,7 +88,7 @@ describe('Prefer', () => {
     expect(parsePrefer(headers.get('prefer'))).toEqual({ waitSeconds: 7, respondAsync: true })
   })
 
-  it('never throws, and never waits outside 0 to 30', () => {
+  it('never makes the parser throw or wait outside 0 to 30 seconds', () => {
     const header = fc.array(fc.constantFrom('wait', 'respond-async', '=', ',', ';', '"', '\\', ' ', '7', '42', 'x'))
     fc.assert(
       fc.property(
@@ -106,16 +106,16 @@ describe('Prefer', () => {
   })
 })
 
-describe('Preference-Applied', () => {
+describe('the Preference-Applied header', () => {
   it.each([
     [none, null],
     [async, 'respond-async'],
     [wait(0), 'wait=0'],
     [wait(30), 'wait=30'],
     [{ waitSeconds: 5, respondAsync: true }, 'respond-async, wait=5'],
-  ])('%j: %s', (honoured, header) => expect(preferenceApplied(honoured)).toBe(header))
+  ])('for %j is %s', (honoured, header) => expect(preferenceApplied(honoured)).toBe(header))
 
-  it('reads back as what was honoured', () => {
+  it('is parsed back into the honoured preferences', () => {
     const honoured = fc.record({
       waitSeconds: fc.option(fc.integer({ min: 0, max: 30 }), { nil: null }),
       respondAsync: fc.boolean(),

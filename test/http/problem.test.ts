@@ -38,20 +38,20 @@ const CONTRACT: [ProblemCode, number, keyof typeof RETRY][] = [
 
 const bodyOf = (code: ProblemCode) => JSON.parse(problem(code).body)
 
-describe('problems', () => {
-  it.each(CONTRACT)('%s is a %i that says: %s', (code, status, retry) => {
+describe('problem responses', () => {
+  it.each(CONTRACT)('%s has status %i and retry advice: %s', (code, status, retry) => {
     expect(problem(code).status).toBe(status)
     expect(bodyOf(code)).toMatchObject({ code, status, retry: RETRY[retry] })
   })
 
-  it.each(PROBLEM_CODES)('%s has the members of the schema, and words', (code) => {
+  it.each(PROBLEM_CODES)('%s matches the schema and has title, detail and advice', (code) => {
     const body = bodyOf(code)
     expect(Problem.strict().parse(body)).toEqual(body)
     for (const words of [PROBLEMS[code].title, PROBLEMS[code].detail, PROBLEMS[code].advice]) expect(words).not.toBe('')
     expect(problem(code).headers['content-type']).toBe('application/problem+json')
   })
 
-  it('the type of each leads to its page', async () => {
+  it('the type of each problem is the path of its documentation page', async () => {
     // A page of the whole app: the first import takes its time on a busy machine.
     const { generateStaticParams, dynamicParams } = await import('../../app/docs/problems/[code]/page')
     expect(dynamicParams).toBe(false)
@@ -70,16 +70,16 @@ describe('problems', () => {
     [1, 1],
     [1.2, 2],
     [30, 30],
-  ])('later after %d s is rounded up to %d, never now', (given, expected) => {
+  ])('a retry delay of %d s is rounded up to %d, and is never 0', (given, expected) => {
     expect(retryOf('later', given).afterSeconds).toBe(expected)
     expect(problem('rate_limited', { afterSeconds: given }).headers['retry-after']).toBe(String(expected))
   })
 
-  it('a GET may take the advice about keys back', () => {
+  it('retry advice can be overridden with none, as a GET does', () => {
     expect(JSON.parse(problem('order_not_found', { retry: 'none' }).body).retry).toEqual(RETRY.none)
   })
 
-  it('only a 401 says how to authenticate', () => {
+  it('only unauthenticated has a WWW-Authenticate header', () => {
     for (const code of PROBLEM_CODES)
       expect(problem(code).headers['www-authenticate']).toBe(code === 'unauthenticated' ? 'Bearer' : undefined)
   })

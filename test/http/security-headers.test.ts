@@ -5,8 +5,8 @@ import { config } from '../../proxy'
 const directives = (policy: string) =>
   Object.fromEntries(policy.split('; ').map((directive) => [directive.split(' ')[0], directive] as const))
 
-describe('the policy of a page', () => {
-  it('lets nothing be evaluated, and nothing inline run or be styled without the nonce', () => {
+describe('the Content-Security-Policy of a page', () => {
+  it('forbids eval, and allows inline scripts and styles only with the nonce', () => {
     const policy = directives(pagePolicy('n1', false))
     expect(policy['script-src']).toBe("script-src 'self' 'nonce-n1' 'strict-dynamic'")
     expect(policy['style-src']).toBe("style-src 'self' 'nonce-n1'")
@@ -27,7 +27,7 @@ describe('the policy of a page', () => {
     )
   })
 
-  it('gives development what its tools need, and not one script without the nonce', () => {
+  it('allows eval and inline styles in development, but no script without the nonce', () => {
     const policy = directives(pagePolicy('n1', true))
     expect(policy['script-src']).toBe("script-src 'self' 'nonce-n1' 'strict-dynamic' 'unsafe-eval'")
     expect(policy['style-src']).toBe("style-src 'self' 'unsafe-inline'")
@@ -38,11 +38,11 @@ describe('the proxy', () => {
   const matches = (path: string) => new RegExp(`^${config.matcher}$`).test(path)
 
   it.each(['/', '/docs', '/docs/problems/forbidden', '/apiary', '/icon.svgs', '/keys/idem_1'])(
-    'is asked about %s',
+    'handles the path %s',
     (path) => expect(matches(path)).toBe(true),
   )
   it.each(['/api/orders', '/api/admin/tenants', '/_next/static/chunks/a.js', '/icon.svg'])(
-    'is not asked about %s',
+    'does not handle the path %s',
     (path) => expect(matches(path)).toBe(false),
   )
 })

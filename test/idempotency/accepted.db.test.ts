@@ -29,7 +29,7 @@ const orders = () =>
   )
 
 describe('an accepted request', () => {
-  it('is pending, with its order and its job, after one statement; the provider is not called', async () => {
+  it('is stored as pending with its order and its job in one statement, without a provider call', async () => {
     const sent = await bench.sentBy(async () => {
       const outcome = await place(accepted)
       expect(outcome).toMatchObject({ kind: 'accepted', created: true, record: { state: 'pending', async: true } })
@@ -41,28 +41,28 @@ describe('an accepted request', () => {
     expect(gateway.calls).toEqual([])
   })
 
-  it('leaves neither record nor order where its job is refused', async () => {
+  it('leaves neither record nor order when its job is refused', async () => {
     const tooLong = () => sql`(SELECT (graphile_worker.add_job(repeat('x', 200))).id)`
     await expect(place({ acceptedAs: tooLong })).rejects.toMatchObject({ code: '23514' })
     expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [key])).toEqual([])
     expect(await orders()).toEqual([])
   })
 
-  it('is accepted once of many at once', async () => {
+  it('is created once when 20 identical requests arrive at the same time', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => place(accepted)))
     expect(outcomes.map(toldBy)).toEqual(Array(20).fill('accepted'))
     expect(outcomes.filter((outcome) => outcome.kind === 'accepted' && outcome.created)).toHaveLength(1)
     expect(await jobs()).toHaveLength(1)
   })
 
-  it('is answered as accepted to every duplicate, whatever it prefers', async () => {
+  it('gives the accepted answer to every duplicate, whether it waits or not', async () => {
     await place(accepted)
     expect(await place()).toMatchObject({ kind: 'accepted', created: false })
     expect(await place({ waitMs: 100 })).toMatchObject({ kind: 'accepted', created: false })
     expect(gateway.calls).toEqual([])
   })
 
-  it('is claimed and settled by the worker, and replayed from then on', async () => {
+  it('is claimed and settled by the worker, and then replayed', async () => {
     await place(accepted)
     await work()
     const record = await bench.recordOf(key)
@@ -75,7 +75,7 @@ describe('an accepted request', () => {
     expect(answerOf(replayed).body).toBe(record.response_body)
   })
 
-  it('is run once by two workers at once, and by one that comes again', async () => {
+  it('is run once when three workers take its job at once and another one later', async () => {
     await place(accepted)
     await Promise.all([work(), work(), work()])
     await work()
@@ -83,7 +83,7 @@ describe('an accepted request', () => {
     expect((await bench.recordOf(key)).attempt).toBe(1)
   })
 
-  it('is answered as accepted while a worker has it', async () => {
+  it('gives a duplicate the accepted answer while a worker runs it', async () => {
     const call = barrier()
     gateway.nextCall(async () => {
       await call.pass()
@@ -97,7 +97,7 @@ describe('an accepted request', () => {
     await working
   })
 
-  it('may be waited for: a duplicate gets a replay, the request itself its answer', async () => {
+  it('gives a waiting duplicate the replay, and the waiting first request its own response', async () => {
     const first = place({ ...accepted, waitMs: 20_000 })
     await vi.waitFor(async () => expect(await bench.recordOf(key)).toMatchObject({ awaited: true }), { interval: 5 })
     const duplicate = place({ waitMs: 20_000 })
@@ -106,7 +106,7 @@ describe('an accepted request', () => {
     expect(toldBy(await duplicate)).toBe('201 replayed')
   })
 
-  it('keeps its decline as the answer', async () => {
+  it('that is declined is replayed as a 402', async () => {
     gateway.nextCall(() => declined())
     await place(accepted)
     await work()
@@ -116,7 +116,7 @@ describe('an accepted request', () => {
   it.each([
     ['taken up', []],
     ['run again after it was refused', [refused]],
-  ])('is %s by the job engine, which has nothing left to do then', async (_, script) => {
+  ])('is %s by the job engine, which then has no job left', async (_, script) => {
     gateway.nextCall(...script)
     // what the other tests left undone is none of this engine's business
     await bench.db.query('SELECT graphile_worker.complete_jobs(array_agg(id)) FROM graphile_worker.jobs')
@@ -135,7 +135,7 @@ describe('an accepted request', () => {
 })
 
 describe('an accepted request that was proven not executed', () => {
-  it('has its next run in the commit that says so, later, and no client runs it', async () => {
+  it('gets a job for later in the commit of its release, and is not run by a client', async () => {
     gateway.nextCall(refused)
     await place(accepted)
     await bench.db.query('SELECT graphile_worker.complete_jobs(ARRAY[id]) FROM graphile_worker.jobs WHERE key = $1', [
@@ -150,7 +150,7 @@ describe('an accepted request that was proven not executed', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('is asked for at the provider by the second run, and then called', async () => {
+  it('is looked up at the provider by the second run before the second call', async () => {
     gateway.nextCall(refused)
     await place(accepted)
     await work()
@@ -161,7 +161,7 @@ describe('an accepted request that was proven not executed', () => {
     expect(toldBy(await place())).toBe('201 replayed')
   })
 
-  it('is run so often and not for ever; then people are told', async () => {
+  it('becomes a dead letter after a limited number of runs', async () => {
     await place(accepted)
     let runs = 0
     while ((await bench.recordOf(key)).dead_lettered_at === null) {
@@ -176,7 +176,7 @@ describe('an accepted request that was proven not executed', () => {
 })
 
 describe('an accepted request whose outcome is unknown', () => {
-  it('is told so, and run by nobody', async () => {
+  it('is answered as unknown, and not run again', async () => {
     gateway.nextCall(timedOut)
     await place(accepted)
     await work()
@@ -186,7 +186,7 @@ describe('an accepted request whose outcome is unknown', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('is what a worker leaves behind that died in its call', async () => {
+  it('is the result of a worker that died during its provider call', async () => {
     const call = barrier()
     gateway.nextCall(async () => {
       await call.pass()
@@ -205,8 +205,8 @@ describe('an accepted request whose outcome is unknown', () => {
   })
 })
 
-describe('an accepted request that nobody took up in time', () => {
-  it('is not called any more: it ends with a stored 408, and its order is abandoned', async () => {
+describe('an accepted request that no worker took up within its retention', () => {
+  it('ends with a stored 408 and an abandoned order, without a provider call', async () => {
     await place(accepted)
     await bench.endRetention(key)
     expect(toldBy(await place())).toBe('accepted')
@@ -220,7 +220,7 @@ describe('an accepted request that nobody took up in time', () => {
     expect(toldBy(await place())).toBe('408 replayed')
   })
 
-  it('gives back what it held of an order', async () => {
+  it('for a refund releases the amount that it held of its order', async () => {
     const orderId = await bench.paidOrder(1000)
     await bench.refund(gateway, orderId, { amountCents: 400 }, { key, ...accepted })
     const held = () => bench.rows('SELECT held_cents, refunded_cents FROM orders WHERE id = $1', [orderId])
@@ -233,7 +233,7 @@ describe('an accepted request that nobody took up in time', () => {
     ])
   })
 
-  it('tells whoever waits', async () => {
+  it('gives a waiting client the stored 408', async () => {
     await place(accepted)
     const waiting = place({ waitMs: 20_000 })
     await vi.waitFor(async () => expect(await bench.recordOf(key)).toMatchObject({ awaited: true }), { interval: 5 })

@@ -18,7 +18,7 @@ function finished(id: string, { key = id, headers = {} }: { key?: string; header
   return { id, tenantId: 'ten_a', endpoint: ENDPOINT, key, fingerprint: '', answer, ...at } satisfies Finished
 }
 
-it('an earlier record under a key makes room at once for the one that the key stands for now', () => {
+it('a cached response is replaced at once by that of a later record with the same key', () => {
   const answers = answersAt({ ms: 0 }, 1e6)
   answers.keep(answers.ticket(), finished('idem_1', { key: 'a' }))
   const bytes = answers.bytes()
@@ -27,7 +27,7 @@ it('an earlier record under a key makes room at once for the one that the key st
   expect(answers.bytes()).toBe(bytes)
 })
 
-it('what is used goes on being used when the clock is found to be earlier', () => {
+it('the cache evicts the least recently used response, even after its clock went back', () => {
   const clock = { ms: 5e9 }
   const answers = answersAt(clock, 3000)
   const uses = (id: string) => answers.find('ten_a', ENDPOINT, id) !== undefined
@@ -40,7 +40,7 @@ it('what is used goes on being used when the clock is found to be earlier', () =
   expect([uses('idem_1'), uses('idem_2'), uses('idem_3')]).toEqual([true, false, true])
 })
 
-it('a replay is sent one byte a character only where its headers are ASCII too', () => {
+it('a replay is encoded as latin1 only when its headers are ASCII too', () => {
   const node = { metrics: { replayed() {} } } as unknown as Services
   const encodingOf = (one: Finished) => replayed(node, one, undefined, 0).encoding
   expect(encodingOf(finished('idem_1'))).toBe('latin1')

@@ -58,8 +58,8 @@ async function placed(): Promise<string> {
   return key
 }
 
-describe('an answer at hand', () => {
-  it('is erased from memory when its key has run out, whether anybody asks for it or not', async () => {
+describe('a cached response', () => {
+  it('is erased from memory when its key expires, even if no request asks for it', async () => {
     answers = openAnswers(line, { maxBytes: MANY_BYTES, eraseAfterMs: 20 })
     const soon = new Date(line.latestMs() + 300)
     const finished = { id: 'idem_1', tenantId: TENANT, endpoint: PLACE_ORDER, fingerprint: '', createdAt: new Date() }
@@ -71,7 +71,7 @@ describe('an answer at hand', () => {
     await vi.waitFor(() => expect(answers.bytes()).toBe(0), { timeout: 8 * A_SECOND, interval: 20 })
   })
 
-  it('is the one that was given, by who gave it and by who found it', async () => {
+  it('equals the answer that was sent, whether the node executed the request or replayed it', async () => {
     const key = newKey()
     const first = answerOf(await bench.place(scriptedGateway(), ORDER, { key }))
     expect(find(key)).toBeUndefined()
@@ -83,14 +83,14 @@ describe('an answer at hand', () => {
     expect(find(own)).toMatchObject({ key: own, answer })
   })
 
-  it('is nobody else’s: another tenant, endpoint or key finds nothing', async () => {
+  it('is not found for another tenant, endpoint or key', async () => {
     const key = await placed()
     expect(answers.find('ten_other', PLACE_ORDER, key)).toBeUndefined()
     expect(answers.find(TENANT, 'POST /api/other', key)).toBeUndefined()
     expect(find(`${key}x`)).toBeUndefined()
   })
 
-  it('is that of the later record where a key was taken anew, also when the earlier one goes', async () => {
+  it('is the newer record’s when a key is used anew, also after the older record expires', async () => {
     const key = await placed()
     const { prepared: _, ...earlier } = find(key)!
     const later = { ...earlier, id: 'idem_later', answer: { ...earlier.answer, body: '{"later":true}' } }
@@ -101,7 +101,7 @@ describe('an answer at hand', () => {
     expect(find(key)).toBe(later)
   })
 
-  it('is only ever a finished one', async () => {
+  it('does not exist while the outcome is unknown', async () => {
     const key = newKey()
     const lost = scriptedGateway()
     lost.nextCall(() => ({ kind: 'unclear', code: 'no_answer' }))
@@ -110,7 +110,7 @@ describe('an answer at hand', () => {
     expect(find(key)).toBeUndefined()
   })
 
-  it('is forgotten within a second of its key’s early end, whoever ends it', async () => {
+  it('is dropped within a second after its key is expired early, by the application or by SQL', async () => {
     const byOperator = await placed()
     const byHand = await placed()
     const stays = await placed()
@@ -123,7 +123,7 @@ describe('an answer at hand', () => {
     expect(find(stays)).toBeDefined()
   })
 
-  it('is not kept by somebody who read it before it was to be forgotten', async () => {
+  it('is not kept when its key expires after the node read the record and before it cached it', async () => {
     const key = newKey()
     const other = await placed()
     let expired = false
@@ -145,7 +145,7 @@ describe('an answer at hand', () => {
     expect(find(other)).toBeDefined()
   })
 
-  it('is left to the database from the end of its time on, and so is what was read while nobody listened', async () => {
+  it('is not used after its expiry, nor kept when it was read while the LISTEN connection was down', async () => {
     const key = await placed()
     const endingIn = (ms: number): Finished => ({ ...find(key)!, expiresAt: new Date(line.latestMs() + ms) })
     answers.keep(answers.ticket(), endingIn(60_000))
@@ -163,7 +163,7 @@ describe('an answer at hand', () => {
     expect(find(again)).toBeUndefined()
   })
 
-  it('is not used while the store is seen to reach another server than the line', async () => {
+  it('is not used while the store and the LISTEN connection reach different servers', async () => {
     const key = await placed()
     const before = serverOfStore()
     observeDatabase({ now: new Date(), server: 'elsewhere 1' })
@@ -177,7 +177,7 @@ describe('an answer at hand', () => {
   })
 })
 
-it('with its trigger switched off, an early end is not told: the memory lasts as long as the answer would have', async () => {
+it('with the record trigger disabled, an early expiry is not announced, and the cached response stays in use', async () => {
   const key = await placed()
   await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER records_move')
   try {
@@ -193,8 +193,8 @@ it('with its trigger switched off, an early end is not told: the memory lasts as
   }
 })
 
-describe('the line', () => {
-  it('that breaks takes all answers with it, and those of its next connection are kept', async () => {
+describe('the LISTEN connection of the response cache', () => {
+  it('empties the cache when it breaks, and the cache fills again once it is reconnected', async () => {
     const key = await placed()
     wire.cut()
     await vi.waitFor(() => expect(find(key)).toBeUndefined(), { timeout: A_SECOND, interval: 5 })
@@ -203,7 +203,7 @@ describe('the line', () => {
     await kept(key)
   })
 
-  it('that falls silent is not believed for longer than a second', async () => {
+  it('is trusted for less than a second after it falls silent: then no cached response is used', async () => {
     const key = await placed()
     wire.silence('down')
     const silentMs = performance.now()
@@ -216,7 +216,7 @@ describe('the line', () => {
     expect(find(key)).toBeUndefined()
   })
 
-  it('that is not there keeps nothing', async () => {
+  it('that can’t be opened leaves the cache empty', async () => {
     const deaf = openAnswers(openNotifications('postgresql://postgres@127.0.0.1:1/nowhere'), { maxBytes: MANY_BYTES })
     const key = newKey()
     await bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, answers: deaf } })
@@ -225,9 +225,9 @@ describe('the line', () => {
 })
 
 it.each([
-  ['at once', 0, [true, false, false, true]],
-  ['not again within a step', 3_600_000, [false, false, true, true]],
-])('what does not fit makes room of what was used longest ago, which is noted %s', async (_, useStepMs, stay) => {
+  ['for every use', 0, [true, false, false, true]],
+  ['at most once per step', 3_600_000, [false, false, true, true]],
+])('a full cache drops the least recently used response; the last use is updated %s', async (_, useStepMs, stay) => {
   answers = openAnswers(line, { maxBytes: 5300, useStepMs })
   const keys = [newKey(), newKey(), newKey(), newKey()]
   for (const key of keys) {

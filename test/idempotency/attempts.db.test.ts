@@ -42,8 +42,8 @@ const orders = () =>
     [body.customerId],
   )
 
-describe('a second attempt whose look-up', () => {
-  it('finds nothing calls once, with the same provider key, for the same order', async () => {
+describe('a second attempt whose lookup', () => {
+  it('finds nothing: calls once, with the same provider key, for the same order', async () => {
     const outcome = await place()
     expect(toldBy(outcome)).toBe('201')
     expect(gateway.lookUps).toHaveLength(1)
@@ -58,7 +58,7 @@ describe('a second attempt whose look-up', () => {
     expect(JSON.parse(answerOf(outcome).body).id).toBe(first!.orderId)
   })
 
-  it('finds a charge settles with it and does not call', async () => {
+  it('finds a charge: settles with it and does not call', async () => {
     gateway.nextLookUp(() => found('ch_found'))
     const outcome = await place()
     expect(toldBy(outcome)).toBe('201')
@@ -68,7 +68,7 @@ describe('a second attempt whose look-up', () => {
     expect(toldBy(await place())).toBe('201 replayed')
   })
 
-  it('finds a decline settles with it and does not call', async () => {
+  it('finds a decline: settles with it and does not call', async () => {
     gateway.nextLookUp(() => ({ kind: 'declined', providerRef: 'ch_declined' }))
     expect(toldBy(await place())).toBe('402')
     expect(gateway.calls).toHaveLength(1)
@@ -76,7 +76,7 @@ describe('a second attempt whose look-up', () => {
     expect(toldBy(await place())).toBe('402 replayed')
   })
 
-  it('finds it undecided leaves the outcome unknown and does not call', async () => {
+  it('finds an undecided payment: leaves the outcome unknown and does not call', async () => {
     gateway.nextLookUp(() => ({ kind: 'pending', providerRef: 'ch_pending' }))
     expect(toldBy(await place())).toBe('outcome_unknown')
     expect(gateway.calls).toHaveLength(1)
@@ -84,7 +84,7 @@ describe('a second attempt whose look-up', () => {
     expect(toldBy(await place())).toBe('unknown')
   })
 
-  it('gets no answer releases the record, and the next attempt asks again', async () => {
+  it('gets no answer: releases the record, and the next attempt repeats the lookup', async () => {
     gateway.nextLookUp(() => ({ kind: 'unreachable', code: 'timeout' }))
     expect(toldBy(await place())).toBe('not_executed')
     expect(gateway.calls).toHaveLength(1)
@@ -95,7 +95,7 @@ describe('a second attempt whose look-up', () => {
     expect((await bench.recordOf(key)).attempt).toBe(3)
   })
 
-  it('breaks with a bug releases the record: nothing was called', async () => {
+  it('throws: releases the record, because nothing was called', async () => {
     const bug = new TypeError('a bug')
     gateway.nextLookUp(() => Promise.reject(bug))
     await expect(place()).rejects.toBe(bug)
@@ -105,8 +105,8 @@ describe('a second attempt whose look-up', () => {
   })
 })
 
-describe('a call', () => {
-  it('that breaks with a bug leaves the outcome unknown: whether it was sent can not be told', async () => {
+describe('a provider call', () => {
+  it('that throws leaves the outcome unknown, because it may have been sent', async () => {
     const bug = new TypeError('a bug')
     gateway.nextCall(() => Promise.reject(bug))
     await expect(place()).rejects.toBe(bug)
@@ -114,7 +114,7 @@ describe('a call', () => {
     expect(toldBy(await place())).toBe('unknown')
   })
 
-  it('that times out leaves the outcome unknown, and no request calls again', async () => {
+  it('that times out leaves the outcome unknown, and no retry calls again', async () => {
     gateway.nextCall(timedOut)
     expect(toldBy(await place())).toBe('outcome_unknown')
     for (let retry = 0; retry < 3; retry++) expect(toldBy(await place())).toBe('unknown')
@@ -124,7 +124,7 @@ describe('a call', () => {
 })
 
 describe('a second attempt', () => {
-  it('is not begun for a client that has gone: nobody is asked, nobody is charged', async () => {
+  it('is not started for a client that has disconnected: there is no lookup and no call', async () => {
     expect(toldBy(await bench.place(gateway, body, { key, signal: () => AbortSignal.abort() }))).toBe('not_executed')
     expect(gateway.calls).toHaveLength(1)
     expect(gateway.lookUps).toEqual([])

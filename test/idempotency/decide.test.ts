@@ -64,27 +64,27 @@ const cases = STATES.flatMap((state) =>
   }),
 )
 
-describe('the same request', () => {
-  it.each(cases)('finds $state with $named: $decision', ({ state, flags, decision }) => {
+describe('the decision for the same request', () => {
+  it.each(cases)('on a record in $state with $named: $decision', ({ state, flags, decision }) => {
     expect(decide(recordOf(state, flags), MINE)).toBe(decision)
   })
 
-  it('finds every decision but misuse in that table', () => {
+  it('has every value but misuse in this table', () => {
     const decisions = new Set(cases.map(({ decision }) => decision))
     expect([...decisions].sort()).toEqual(
       ['claim', 'expired', 'lease_over', 'replay', 'running', 'settle_by_evidence', 'unknown'].sort(),
     )
   })
 
-  it('finds a lease over from the very instant of its end', () => {
+  it('is lease_over from the exact end of the lease', () => {
     const flags = { leaseOver: false, effectEvidence: false, pastExpiry: false, async: false }
     const decisionAt = (leaseLeftMs: number) => decide({ ...recordOf('in_progress', flags), leaseLeftMs }, MINE)
     expect([0.001, 0, -0.001].map(decisionAt)).toEqual(['running', 'lease_over', 'lease_over'])
   })
 })
 
-describe('another request with the same key', () => {
-  it.each(cases)('is misuse, whatever it finds: $state with $named', ({ state, flags }) => {
+describe('the decision for another request with the same key', () => {
+  it.each(cases)('is misuse on a record in $state with $named', ({ state, flags }) => {
     expect(decide(recordOf(state, flags), OTHER)).toBe('misuse')
   })
 })

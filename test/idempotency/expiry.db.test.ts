@@ -6,8 +6,8 @@ import { barrier, charged, orderOf, refused, timedOut, toldBy } from '../support
 import { move } from '../support/rows'
 import { bench, body, gateway, key, place } from './one-key'
 
-describe('a key past its time', () => {
-  it('that is completed is expired: what it made and the status are told, the answer is not', async () => {
+describe('a key past its retention', () => {
+  it('that is completed is answered as expired, with its resource and status', async () => {
     await place()
     await bench.endRetention(key)
     const { resource_id } = await bench.recordOf(key)
@@ -20,7 +20,7 @@ describe('a key past its time', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('that is failed_retryable is expired and not run again', async () => {
+  it('that is failed_retryable is answered as expired and not run again', async () => {
     gateway.nextCall(refused)
     await place()
     await bench.endRetention(key)
@@ -28,7 +28,7 @@ describe('a key past its time', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('is not claimed by a request that read it a moment before', async () => {
+  it('is not claimed by a request that read it before it expired', async () => {
     gateway.nextCall(refused)
     await place()
     const { id, attempt } = await bench.recordOf(key)
@@ -55,7 +55,7 @@ describe('a key past its time', () => {
     expect(toldBy(await place())).toBe('unknown')
   })
 
-  it('whose outcome is found out days later can still be replayed for all of its retention', async () => {
+  it('whose unknown outcome is settled late is replayed for a full retention from then on', async () => {
     gateway.nextCall(timedOut)
     await place()
     await bench.endRetention(key)
@@ -67,7 +67,7 @@ describe('a key past its time', () => {
     expect(expires_at.getTime() - completed_at!.getTime()).toBe(24 * 3_600_000)
   })
 
-  it('that is still running is running', async () => {
+  it('that is still running is answered as in progress', async () => {
     const call = barrier()
     gateway.nextCall(async () => {
       await call.pass()
@@ -82,14 +82,14 @@ describe('a key past its time', () => {
     expect(toldBy(await place())).toBe('201 replayed')
   })
 
-  it('that is a tombstone is expired, with the status that it had', async () => {
+  it('that is a tombstone is answered as expired, with the status that it had', async () => {
     await place()
     await move(bench.db, (await bench.recordOf(key)).id, 'expired')
     expect(await place()).toMatchObject({ kind: 'expired', record: { state: 'expired', responseStatus: 201 } })
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('still tells another request that the key is taken, and nothing more', async () => {
+  it('is still answered as misuse when it is sent with another body', async () => {
     await place()
     await bench.endRetention(key)
     const other = bench.place(gateway, orderOf(), { key })
@@ -118,7 +118,7 @@ describe('retention', () => {
     expect(await retentionOf()).toBe(24)
   })
 
-  it('begins anew with each end of an attempt', async () => {
+  it('starts again at the end of each attempt', async () => {
     gateway.nextCall(refused)
     await place()
     const soon = `UPDATE idempotency_records SET expires_at = clock_timestamp() + interval '1 min' WHERE key = $1`

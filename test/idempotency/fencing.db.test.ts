@@ -30,8 +30,8 @@ import {
 } from './late-owner'
 import { bench, gateway, key, place } from './one-key'
 
-describe('a late owner of a record whose outcome is unknown', () => {
-  it('settles it at once with the charge that it learned of, and answers as a duplicate', async () => {
+describe('a fenced owner of a record whose outcome is unknown', () => {
+  it('settles the record with the charge that it learned of, and answers its client with a replay', async () => {
     const late = await ownerInCall(charged(ref('late')))
     await leaseRunsOut()
     const outcome = await late.comesBack()
@@ -48,7 +48,7 @@ describe('a late owner of a record whose outcome is unknown', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('settles it with a decline, which is proof where no other attempt can have called', async () => {
+  it('settles the record with a decline when no other attempt can have called the provider', async () => {
     const late = await ownerInCall(declined(ref('no')))
     await leaseRunsOut()
     expect(toldBy(await late.comesBack())).toBe('402 replayed')
@@ -58,7 +58,7 @@ describe('a late owner of a record whose outcome is unknown', () => {
   it.each([
     ['refused', refused],
     ['timed out', timedOut],
-  ])('changes nothing where it learned nothing: %s', async (_, outcome) => {
+  ])('changes nothing when its call brings no outcome: %s', async (_, outcome) => {
     const late = await ownerInCall(outcome())
     await leaseRunsOut()
     const before = await bench.recordOf(key)
@@ -67,7 +67,7 @@ describe('a late owner of a record whose outcome is unknown', () => {
     expect(await evidence()).toEqual([])
   })
 
-  it('settles it although the store is lost between keeping the evidence and settling', async () => {
+  it('settles the record although the store fails between storing the evidence and settling', async () => {
     let losses = 0
     const store = tampered(bench.store, (send, statement) => {
       // the owner's own settle is fenced; the one after it carries the evidence
@@ -82,7 +82,7 @@ describe('a late owner of a record whose outcome is unknown', () => {
   })
 })
 
-describe('a late owner whose record is gone', () => {
+describe('a fenced owner whose record is deleted', () => {
   /** The reaper's work, whole retentions later. */
   async function reaped(): Promise<void> {
     const { id } = await bench.recordOf(key)
@@ -90,7 +90,7 @@ describe('a late owner whose record is gone', () => {
     await bench.rows('DELETE FROM idempotency_records WHERE id = $1', [id])
   }
 
-  it('is told that the key has expired: it takes the key no second time and calls nobody again', async () => {
+  it('gets the answer that the key has expired, and neither takes the key nor calls the provider again', async () => {
     const late = await lateOwner(timedOut())
     await reaped()
     expect(toldBy(await late.comesBack())).toBe('expired')
@@ -100,8 +100,8 @@ describe('a late owner whose record is gone', () => {
   })
 })
 
-describe('a late owner of a record that is failed_retryable', () => {
-  it('settles it at once with its charge: the next request gets the answer without a call', async () => {
+describe('a fenced owner of a record that is failed_retryable', () => {
+  it('settles the record with its charge, so that the next request gets a replay without a provider call', async () => {
     const late = await lateOwner(charged(ref('late')))
     expect(toldBy(await late.comesBack())).toBe('201 replayed')
     expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', effect_ref: ref('late') })
@@ -115,7 +115,7 @@ describe('a late owner of a record that is failed_retryable', () => {
   it.each([
     ['refused', refused],
     ['timed out', timedOut],
-  ])('changes nothing where it learned nothing, and calls nobody any more: %s', async (_, outcome) => {
+  ])('changes nothing and calls the provider no more when its call brings no outcome: %s', async (_, outcome) => {
     const late = await lateOwner(outcome())
     expect(toldBy(await late.comesBack())).toBe('not_executed')
     expect(await events()).toEqual(['reserved', 'lease_over', 'released'])
@@ -124,7 +124,7 @@ describe('a late owner of a record that is failed_retryable', () => {
     expect(toldBy(await place())).toBe('201')
   })
 
-  it('keeps its decline, which moves nothing; its client’s next request runs it', async () => {
+  it('stores its decline as evidence without changing the state, and the next request runs again', async () => {
     const late = await lateOwner(declined(ref('no')))
     expect(toldBy(await late.comesBack())).toBe('not_executed')
     expect(await evidence()).toEqual([{ source: 'late_owner', attempt: 1, verdict: 'declined' }])
@@ -136,7 +136,7 @@ describe('a late owner of a record that is failed_retryable', () => {
   })
 })
 
-describe('a late owner of a record that is claimed again', () => {
+describe('a fenced owner of a record that a second attempt has claimed', () => {
   /** The second attempt, held in its look-up. */
   async function secondInLookUp(): Promise<Late> {
     const lookUp = barrier()
@@ -154,7 +154,7 @@ describe('a late owner of a record that is claimed again', () => {
     }
   }
 
-  it('leaves its charge to the second attempt, which settles with it and does not call', async () => {
+  it('leaves its charge to the second attempt, which settles with it without calling the provider', async () => {
     const first = await lateOwner(charged(ref('first')))
     const second = await secondInLookUp()
     expect(toldBy(await first.comesBack())).toBe('in_progress')
@@ -167,7 +167,7 @@ describe('a late owner of a record that is claimed again', () => {
     expect(await discrepancies()).toEqual([])
   })
 
-  it('leaves its charge to the next request where the second attempt dies', async () => {
+  it('leaves its charge to the next request when the second attempt’s lease runs out', async () => {
     const first = await lateOwner(charged(ref('first')))
     const second = await secondInLookUp()
     await first.comesBack()
@@ -179,7 +179,7 @@ describe('a late owner of a record that is claimed again', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('waits as a duplicate does, and gets the second attempt’s answer as a replay', async () => {
+  it('waits like a duplicate request, and gets the second attempt’s answer as a replay', async () => {
     const first = await lateOwner(charged(ref('first')), { waitMs: 20_000 })
     const second = await secondInLookUp()
     const waiting = first.comesBack()
@@ -190,7 +190,7 @@ describe('a late owner of a record that is claimed again', () => {
     expect(answerOf(firstTold)).toEqual(answerOf(secondTold))
   })
 
-  it('has its decline kept, which is no proof: another attempt may call', async () => {
+  it('stores its decline as evidence, which does not stop the second attempt from calling the provider', async () => {
     const first = await lateOwner(declined(ref('no')))
     const second = await secondInLookUp()
     expect(toldBy(await first.comesBack())).toBe('in_progress')
@@ -199,7 +199,7 @@ describe('a late owner of a record that is claimed again', () => {
     expect(gateway.calls).toHaveLength(2)
   })
 
-  it('has its decline kept where the second attempt left the outcome unknown, which stays so', async () => {
+  it('leaves the outcome unknown when it learned of a decline and the second attempt timed out', async () => {
     const first = await lateOwner(declined(ref('no')))
     gateway.nextCall(timedOut)
     expect(toldBy(await place())).toBe('outcome_unknown')
@@ -207,7 +207,7 @@ describe('a late owner of a record that is claimed again', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', attempt: 2 })
   })
 
-  describe('and is in its call already', () => {
+  describe('while the second attempt is calling the provider', () => {
     async function bothCalled(secondOutcome: CallOutcome) {
       const first = await lateOwner(charged(ref('first')))
       const second = await ownerInCall(secondOutcome)
@@ -216,14 +216,14 @@ describe('a late owner of a record that is claimed again', () => {
       return { outcome, record: await bench.recordOf(key) }
     }
 
-    it('agrees where both name one charge', async () => {
+    it('opens no discrepancy when both attempts name the same charge', async () => {
       const { outcome, record } = await bothCalled(charged(ref('first')))
       expect(toldBy(outcome)).toBe('201')
       expect(record).toMatchObject({ state: 'completed', effect_ref: ref('first') })
       expect(await discrepancies()).toEqual([])
     })
 
-    it('opens a discrepancy where each has a charge of its own', async () => {
+    it('opens a discrepancy when each attempt has a charge of its own', async () => {
       const { outcome, record } = await bothCalled(charged(ref('second')))
       expect(toldBy(outcome)).toBe('201')
       expect(record).toMatchObject({ state: 'completed', effect_ref: ref('second') })
@@ -239,7 +239,7 @@ describe('a late owner of a record that is claimed again', () => {
       ['is declined', declined],
       ['is refused', refused],
       ['times out', timedOut],
-    ])('has its charge settled with at once where the second call %s', async (_, secondOutcome) => {
+    ])('has the record settled with its own charge when the second call %s', async (_, secondOutcome) => {
       const { outcome, record } = await bothCalled(secondOutcome())
       expect(toldBy(outcome)).toMatch(/^201/)
       expect(record).toMatchObject({ state: 'completed', response_status: 201, effect_ref: ref('first') })
@@ -248,7 +248,7 @@ describe('a late owner of a record that is claimed again', () => {
     })
   })
 
-  it('is heard although its evidence commits only while the second attempt waits to settle', async () => {
+  it('has one discrepancy when evidence of its charge commits while the second attempt waits to settle', async () => {
     const first = await lateOwner(charged(ref('first')))
     const second = await ownerInCall(charged(ref('second')))
     const transaction = await bench.transaction()

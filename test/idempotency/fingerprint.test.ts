@@ -75,11 +75,11 @@ const pathOf = (steps: (string | number)[]) =>
   }, '$')
 
 describe('the canonical form', () => {
-  it.each(readdirSync(new URL('input', vectors)))('is that of RFC 8785’s own test data: %s', (file) => {
+  it.each(readdirSync(new URL('input', vectors)))('equals the expected output of RFC 8785’s test data: %s', (file) => {
     expect(canonicalJson(JSON.parse(read(`input/${file}`)))).toBe(read(`output/${file}`))
   })
 
-  it('reads back as the same value', () => {
+  it('stays the same when it is parsed and canonicalized again', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(canonicalJson(JSON.parse(canonicalJson(value)))).toBe(canonicalJson(value))
@@ -93,12 +93,12 @@ describe('the canonical form', () => {
     )
   })
 
-  it('takes an undefined member for an absent one, and null for neither', () => {
+  it('omits an undefined member, and keeps a null member', () => {
     expect(canonicalJson({ a: 1, note: undefined })).toBe('{"a":1}')
     expect(canonicalJson({ a: 1, note: null })).toBe('{"a":1,"note":null}')
   })
 
-  it('takes a body that was parsed in another realm', () => {
+  it('accepts a body that was parsed in another JavaScript realm', () => {
     expect(canonicalJson(runInNewContext('JSON.parse(\'{"b":[1],"a":{}}\')'))).toBe('{"a":{},"b":[1]}')
   })
 
@@ -121,8 +121,8 @@ describe('the canonical form', () => {
   })
 })
 
-describe('what canonicalize does that we guard against', () => {
-  it('writes functions, Maps and undefined elements as if they were something else', () => {
+describe('the canonicalize library without our guard', () => {
+  it('serializes functions, Maps and undefined elements without an error', () => {
     expect(canonicalize({ a: () => 1 })).toBe('{"a":undefined}')
     expect(canonicalize(new Map([[1, 2]]))).toBe('{}')
     expect(canonicalize([undefined])).toBe('[null]')
@@ -131,21 +131,21 @@ describe('what canonicalize does that we guard against', () => {
 })
 
 describe('the fingerprint', () => {
-  it('is v1 and the SHA-256 of the canonical form', () => {
+  it('is “v1:” and the SHA-256 of the canonical form', () => {
     const canonical =
       '{"body":{"currency":"USD","customerId":"cus_1042","items":[{"quantity":2,"sku":"SKU-1","unitPriceCents":1250}],' +
       '"paymentMethod":"pm_ok"},"endpoint":"POST /api/orders","method":"POST","params":{}}'
     expect(of(order)).toBe(`v1:${createHash('sha256').update(canonical).digest('hex')}`)
   })
 
-  it('stays what it was: stored fingerprints are compared across releases', () => {
+  it('does not change between releases, because stored fingerprints are compared across them', () => {
     expect(of(order)).toBe('v1:0447a7aa32b1e10386290cf6cc87e05b6ed98d1cfaaaf0e5854ca8996e24fbee')
     expect(of({ note: 'Grüße, 東京 \u{1f600}', n: 1e21 })).toBe(
       'v1:3199f3fe6e6ee1232ecd3252b76595e9923caf3c515bc8110435a121ecde247a',
     )
   })
 
-  it('does not see member order, white space or the spelling of numbers and characters', () => {
+  it('ignores member order, white space and the notation of numbers and characters', () => {
     const a = JSON.parse('{"a":100,"b":[1.5,0,-0],"c":"\\u00e9/"}')
     const b = JSON.parse(' { "c" : "é\\/" , "b" : [ 15e-1 , 0.0 , 0 ] ,\n "a" : 1.00E2 } ')
     expect(of(a)).toBe(of(b))
@@ -159,7 +159,7 @@ describe('the fingerprint', () => {
     )
   })
 
-  it('changes with any leaf', () => {
+  it('changes when any leaf of the body changes', () => {
     const changed = fc
       .tuple(json, json)
       .chain(([body, leaf]) =>
@@ -175,7 +175,7 @@ describe('the fingerprint', () => {
     )
   })
 
-  it('is the same exactly when the canonical bodies are', () => {
+  it('is the same for two bodies exactly when their canonical forms are the same', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         expect(of(a) === of(b)).toBe(canonicalJson(a) === canonicalJson(b))
@@ -188,11 +188,11 @@ describe('the fingerprint', () => {
     ['endpoint', { endpoint: 'POST /api/orders/{id}/refunds' }],
     ['path parameters', { params: { id: 'ord_2' } }],
     ['body', { body: {} }],
-    ['a body for none', { body: undefined }],
-    ['null for a body', { body: null }],
+    ['an absent body', { body: undefined }],
+    ['a null body', { body: null }],
     ['array order', { body: { tags: ['b', 'a'] } }],
     ['a number as text', { body: { tags: ['a', 'b'], n: '1' } }],
-  ])('sees another %s', (_, change) => {
+  ])('changes when the request differs in: %s', (_, change) => {
     const base = {
       method: 'POST',
       endpoint: 'POST /api/orders',
@@ -202,7 +202,7 @@ describe('the fingerprint', () => {
     expect(fingerprint({ ...base, ...change })).not.toBe(fingerprint(base))
   })
 
-  it('does not let a parameter pass for a part of the body', () => {
+  it('differs between a path parameter and the same value in the body', () => {
     const base = { method: 'POST', endpoint: 'e' }
     expect(fingerprint({ ...base, params: { a: '1' }, body: {} })).not.toBe(
       fingerprint({ ...base, params: {}, body: { a: '1' } }),
@@ -211,13 +211,13 @@ describe('the fingerprint', () => {
 })
 
 describe('changed paths', () => {
-  it('names members and elements, never values', () => {
+  it('name members and elements, never values', () => {
     const other = { ...order, items: [{ ...order.items[0], quantity: 3 }], note: 'secret' }
     expect(changedPaths(order, other)).toEqual(['$.items[0].quantity', '$.note'])
     expect(changedPaths(other, order)).toEqual(['$.items[0].quantity', '$.note'])
   })
 
-  it('stops at the outermost difference', () => {
+  it('stop at the outermost difference', () => {
     expect(changedPaths({ a: { b: 1, c: [1, 2] } }, { a: [1] })).toEqual(['$.a'])
     expect(changedPaths({ a: [1] }, { a: [1, { b: { c: 1 } }, 2] })).toEqual(['$.a[1]', '$.a[2]'])
     expect(changedPaths({ a: { b: { c: 1 } } }, {})).toEqual(['$.a'])
@@ -226,22 +226,22 @@ describe('changed paths', () => {
     expect(changedPaths(null, {})).toEqual(['$'])
   })
 
-  it('takes an undefined member for an absent one, and null for neither', () => {
+  it('treat an undefined member as absent, and a null member as present', () => {
     expect(changedPaths({ note: undefined }, {})).toEqual([])
     expect(changedPaths({ note: null }, {})).toEqual(['$.note'])
     expect(changedPaths([null], [])).toEqual(['$[0]'])
   })
 
-  it('takes both zeros for one', () => {
+  it('treat 0 and -0 as equal', () => {
     expect(changedPaths({ n: -0 }, { n: 0 })).toEqual([])
   })
 
-  it('brackets names that are no identifiers, and knows inherited names from own ones', () => {
+  it('put names that are not identifiers in brackets, and include own members named like inherited ones', () => {
     expect(changedPaths({ 'a.b': 1, '': 1, 'x"y': 1 }, {})).toEqual(['$[""]', '$["a.b"]', '$["x\\"y"]'])
     expect(changedPaths(JSON.parse('{"__proto__":{},"constructor":1}'), {})).toEqual(['$.__proto__', '$.constructor'])
   })
 
-  it('gives at most 50, the first in order', () => {
+  it('are limited to the first 50 in sorted order', () => {
     const many = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`m${String(i).padStart(2, '0')}`, i]))
     const paths = changedPaths(many, {})
     expect(paths).toHaveLength(50)
@@ -258,7 +258,7 @@ describe('changed paths', () => {
     )
   })
 
-  it('are the same from both sides, sorted, and without repeats', () => {
+  it('are the same in both directions, sorted and without duplicates', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         const paths = changedPaths(a, b)
@@ -268,7 +268,7 @@ describe('changed paths', () => {
     )
   })
 
-  it('name exactly the one leaf that was changed', () => {
+  it('name exactly the one leaf that has changed', () => {
     fc.assert(
       fc.property(
         json.chain((body) => fc.record({ body: fc.constant(body), at: fc.constantFrom(...leaves(body)) })),

@@ -53,7 +53,7 @@ async function rowOf(table: string, id: string): Promise<Record<string, unknown>
   return found!.row
 }
 
-describe('the two statements of an order', () => {
+describe('index entries of an order’s two statements', () => {
   let record: string
   let order: string
   let reserved: string[]
@@ -77,7 +77,7 @@ describe('the two statements of an order', () => {
     await placed
   })
 
-  it('the reservation writes three entries of its record, and three of its order', async () => {
+  it('the reservation writes three for its record, and three for its order', async () => {
     expect(reserved).toEqual([
       'idempotency_records_pkey',
       'idempotency_records_tenant_id_endpoint_key_key',
@@ -86,7 +86,7 @@ describe('the two statements of an order', () => {
     expect(await entriesOf('orders', order)).toHaveLength(3)
   })
 
-  it('settling writes six entries of the record, and no more', async () => {
+  it('settling writes six for the record', async () => {
     expect(await entriesOf('idempotency_records', record)).toEqual([
       'idempotency_records_pkey',
       'idempotency_records_tenant_id_endpoint_key_key',
@@ -97,7 +97,7 @@ describe('the two statements of an order', () => {
     ])
   })
 
-  it('settling writes none of the order: what it changes there, no index mentions', async () => {
+  it('settling writes none for the order, because it changes no indexed column', async () => {
     const after = await rowOf('orders', order)
     const changed = Object.keys(after).filter((column) => String(after[column]) !== String(orderBefore[column]))
     const indexed = await indexedColumns('orders')
@@ -106,7 +106,7 @@ describe('the two statements of an order', () => {
     expect(changed.filter((column) => indexed.includes(column))).toEqual([])
   })
 
-  it('the ledger row writes five', async () => {
+  it('settling writes five for the ledger row', async () => {
     const [entry] = await bench.rows<{ id: string }>('SELECT id FROM ledger_entries WHERE record_id = $1', [record])
     expect(await entriesOf('ledger_entries', entry!.id)).toHaveLength(5)
   })

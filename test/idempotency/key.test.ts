@@ -32,18 +32,18 @@ function quoted(text: string): string {
 const visible = (except: string) =>
   Array.from({ length: 0x7e - 0x21 + 1 }, (_, i) => String.fromCharCode(0x21 + i)).filter((c) => !except.includes(c))
 
-describe('the two spellings', () => {
+describe('the key parser', () => {
   it('takes the quoted String of the draft and the bare token as the same key', () => {
     expect(parseKey(`"${UUID}"`)).toEqual({ ok: true, key: UUID })
     expect(parseKey(UUID)).toEqual({ ok: true, key: UUID })
   })
 
-  it('ignores optional white space around either', () => {
+  it('ignores optional white space around either spelling', () => {
     expect(parseKey(` \t"${UUID}"\t `)).toEqual({ ok: true, key: UUID })
     expect(parseKey(` \t${UUID}\t `)).toEqual({ ok: true, key: UUID })
   })
 
-  it('reads back whatever it quotes', () => {
+  it('reads back every key that it quotes', () => {
     const printable = fc.string({ unit: fc.constantFrom(' ', ...visible('')), minLength: 16, maxLength: 255 })
     fc.assert(
       fc.property(printable, (text) => {
@@ -53,7 +53,7 @@ describe('the two spellings', () => {
     )
   })
 
-  it('gives a bare key and its quoted form the same answer', () => {
+  it('gives a bare key and its quoted form the same result', () => {
     const bare = fc.string({ unit: fc.constantFrom(...visible('",;')), minLength: 1, maxLength: 300 })
     fc.assert(
       fc.property(bare, (text) => {
@@ -62,13 +62,13 @@ describe('the two spellings', () => {
     )
   })
 
-  it('refuses to quote what is not printable ASCII', () => {
+  it('refuses to quote a key that is not printable ASCII', () => {
     expect(() => quoteKey('schlüssel-schlüssel')).toThrow()
   })
 })
 
-describe('a header that is not there', () => {
-  it('is missing only when absent; empty and blank are invalid', () => {
+describe('the Idempotency-Key header', () => {
+  it('is missing only when absent; an empty or blank one is invalid', () => {
     expect(parseKey(null)).toEqual({ ok: false, reason: 'missing' })
     expect(detailOf('')).toMatch(/empty/)
     expect(detailOf(' \t ')).toMatch(/empty/)
@@ -76,7 +76,7 @@ describe('a header that is not there', () => {
   })
 })
 
-describe('the standard’s own vectors', () => {
+describe('the test vectors of structured fields', () => {
   describe.each(['string.json', 'item.json'])('%s', (file) => {
     it.each(vectors(file))('$name', ({ raw, must_fail, can_fail, expected }) => {
       const result = unquote(raw.join(', '))
@@ -91,14 +91,14 @@ describe('the standard’s own vectors', () => {
     })
   })
 
-  it('has only the length rule against the long string', () => {
+  it('include a long string that is refused for its length alone', () => {
     const long = vectors('string.json').find((v) => v.name === 'long string')
     expect(detailOf(long?.raw[0] ?? '')).toMatch(/260 characters/)
   })
 })
 
-describe('quoted', () => {
-  it('takes every printable character, the space included', () => {
+describe('a quoted key', () => {
+  it('may contain every printable character, including the space', () => {
     const all = ` ${visible('').join('')}`
     expect(parseKey(quoted(all))).toEqual({ ok: true, key: all })
   })
@@ -110,11 +110,11 @@ describe('quoted', () => {
     ';d=@1659578233;e',
     ';d=@-1;e="x=@1;"',
     ';s=%"f%c3%bc"',
-  ])('ignores parameters: %s', (parameters) => {
+  ])('may have parameters, which are ignored: %s', (parameters) => {
     expect(parseKey(`"${UUID}"${parameters}`)).toEqual({ ok: true, key: UUID })
   })
 
-  it('leaves a key alone that looks like a Date parameter', () => {
+  it('is left as it is when it looks like a Date parameter', () => {
     expect(parseKey('"order=@1659578233;x=@2"')).toEqual({ ok: true, key: 'order=@1659578233;x=@2' })
   })
 
@@ -132,38 +132,38 @@ describe('quoted', () => {
     `"${UUID}",`,
     `"${UUID}\\n"`,
     `""${UUID}""`,
-  ])('is strictly one Item: %s', (header) => {
+  ])('is refused when it is not exactly one Item: %s', (header) => {
     expect(detailOf(header)).toMatch(/exactly one structured-field String/)
   })
 
   it.each(['1', '-1.5', 'token', '?1', ':aGVsbG8=:', '@1659578233', '%"text"', '("a" "b")'])(
-    'wants a String and no other type: %s',
+    'is refused when its type is not String: %s',
     (header) => expect(unquote(header)).toEqual({ ok: false }),
   )
 })
 
-describe('bare', () => {
-  it('takes every visible character but the double quote, the comma and the semicolon', () => {
+describe('a bare key', () => {
+  it('may contain every visible character but the double quote, the comma and the semicolon', () => {
     const all = visible('",;').join('')
     expect(parseKey(all)).toEqual({ ok: true, key: all })
   })
 
-  it('takes an apostrophe, which quotes nothing', () => {
+  it('may contain apostrophes, which are part of the key', () => {
     expect(parseKey(`'${UUID}'`)).toEqual({ ok: true, key: `'${UUID}'` })
   })
 
-  it.each(['"', ',', ';', ' ', '\t'])('refuses %j', (char) => {
+  it.each(['"', ',', ';', ' ', '\t'])('is refused with %j in it', (char) => {
     expect(detailOf(`order-1042${char}attempt-1`)).toMatch(/without quotes/)
   })
 
-  it.each(['ü', '\u00a0', '\u007f', '\0', '\r\n', 'é'])('refuses %j, wherever it stands', (char) => {
+  it.each(['ü', '\u00a0', '\u007f', '\0', '\r\n', 'é'])('is refused with %j in any position', (char) => {
     for (const header of [char + UUID, UUID + char, `"${UUID}${char}"`, `"${UUID}";v="${char}"`]) {
       expect(detailOf(header)).toMatch(/printable ASCII/)
     }
   })
 })
 
-describe('two headers, joined as fetch joins them', () => {
+describe('two Idempotency-Key headers, joined by fetch', () => {
   it.each([
     [`"${UUID}"`, `"${UUID}"`],
     [`"${UUID}"`, UUID],
@@ -173,7 +173,7 @@ describe('two headers, joined as fetch joins them', () => {
     ['', UUID],
     ['', `"${UUID}"`],
     [`"${UUID}"`, ''],
-  ])('refuses %s and %s', (first, second) => {
+  ])('are refused: %s and %s', (first, second) => {
     const headers = new Headers()
     headers.append('idempotency-key', first)
     headers.append('idempotency-key', second)
@@ -181,26 +181,26 @@ describe('two headers, joined as fetch joins them', () => {
   })
 })
 
-describe('length', () => {
+describe('the length of a key', () => {
   it.each([
     [15, false],
     [16, true],
     [255, true],
     [256, false],
-  ])('%i characters: %s', (length, ok) => {
+  ])('%i characters are valid: %s', (length, ok) => {
     const key = 'k'.repeat(length)
     expect(parseKey(key).ok).toBe(ok)
     expect(parseKey(`"${key}"`).ok).toBe(ok)
     if (!ok) expect(detailOf(key)).toMatch(`${length} characters`)
   })
 
-  it('counts after unquoting', () => {
+  it('is counted after unquoting', () => {
     expect(parseKey(`"${'\\"'.repeat(255)}"`).ok).toBe(true)
     expect(parseKey(`"${'\\"'.repeat(15)}"`).ok).toBe(false)
   })
 })
 
-describe('personal data', () => {
+describe('personal data in a key', () => {
   const refused: [string, string][] = [
     ['jane.doe@example.com', 'e-mail'],
     ['JANE.DOE+orders@mail.example.co.uk', 'e-mail'],
@@ -234,7 +234,7 @@ describe('personal data', () => {
     ['0000000000000000', 'Luhn'],
   ]
 
-  it.each(refused)('refuses %s and says %s, without repeating it', (text, reason) => {
+  it.each(refused)('is refused in %s, with %s in the reason and without repeating the value', (text, reason) => {
     expect(detailOf(quoted(text))).toMatch(reason)
     expect(detailOf(quoted(text))).not.toContain(text)
     if (/^[^ ",;]+$/.test(text)) expect(detailOf(text)).toMatch(reason)
@@ -253,11 +253,11 @@ describe('personal data', () => {
     '2026-01-31-00000016',
     '20260131-00000016',
     '1,234,567,890,123,456',
-  ])('takes %s', (text) => {
+  ])('is not suspected in %s', (text) => {
     expect(parseKey(quoted(text))).toEqual({ ok: true, key: text })
   })
 
-  it('never refuses a UUID, whatever its digits and spelling', () => {
+  it('is never suspected in a UUID, whatever its digits and spelling', () => {
     const digitsOnly = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 32, maxLength: 32 })
     const spell = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
     fc.assert(
@@ -270,7 +270,7 @@ describe('personal data', () => {
     )
   })
 
-  it('never refuses a ULID, not even one of digits alone', () => {
+  it('is never suspected in a ULID, even in one of digits only', () => {
     const digitsOnly = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 26, maxLength: 26 })
     fc.assert(
       fc.property(fc.oneof(fc.ulid(), digitsOnly), (key) => {
@@ -282,7 +282,7 @@ describe('personal data', () => {
     expect(parseKey(key)).toEqual({ ok: true, key })
   })
 
-  it('refuses exactly one check digit in ten of a number long enough to be a key', () => {
+  it('is suspected in a number of 16 to 19 digits with exactly one of the ten check digits', () => {
     const payload = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 15, maxLength: 18 })
     fc.assert(
       fc.property(payload, (digits) => {
@@ -294,7 +294,7 @@ describe('personal data', () => {
   })
 })
 
-describe('what structured-headers does that we work around', () => {
+describe('the library structured-headers, with flaws that the parser works around', () => {
   it('fails on a Date parameter that is not the last', () => {
     expect(() => parseItem('"k";d=@1')).not.toThrow()
     expect(() => parseItem('"k";d=@1;e')).toThrow()

@@ -8,7 +8,7 @@ import { move } from '../support/rows'
 import { books, discrepancies, evidence, lateOwner, ref } from './late-owner'
 import { bench, gateway, key, place } from './one-key'
 
-describe('evidence of a charge that is stored and not settled with yet', () => {
+describe('stored evidence of a charge that has not settled its record yet', () => {
   const told = async (attempt: number) => {
     const { id } = await bench.recordOf(key)
     const executed = { kind: 'succeeded', ref: ref('told') } as const
@@ -21,7 +21,7 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
     })
   }
 
-  it('is what the next request of a failed_retryable key is answered with, without a call', async () => {
+  it('answers the next request of a failed_retryable key without a provider call', async () => {
     gateway.nextCall(refused)
     await place()
     expect(await told(1)).toMatchObject({ state: 'failed_retryable', attempt: 1 })
@@ -33,7 +33,7 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
     expect(gateway.lookUps).toEqual([])
   })
 
-  it('is what the next request of an unknown key is answered with', async () => {
+  it('answers the next request of an unknown key', async () => {
     gateway.nextCall(timedOut)
     await place()
     await told(1)
@@ -41,7 +41,7 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', effect_ref: ref('told') })
   })
 
-  it('settles once, however many requests come for it at once', async () => {
+  it('settles the record once when many requests arrive together', async () => {
     gateway.nextCall(refused)
     await place()
     await told(1)
@@ -51,7 +51,7 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
     expect(await books()).toHaveLength(1)
   })
 
-  it('settles a failed_retryable key that has run out, with all of its retention ahead', async () => {
+  it('settles a failed_retryable key past its retention, and restarts the retention', async () => {
     gateway.nextCall(refused)
     await place()
     await bench.endRetention(key)
@@ -60,7 +60,7 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
     expect((await bench.recordOf(key)).expires_at.getTime()).toBeGreaterThan(Date.now() + 3_600_000)
   })
 
-  it('allows no claim', async () => {
+  it('prevents a claim of the record', async () => {
     gateway.nextCall(refused)
     await place()
     await told(1)
@@ -80,7 +80,7 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
     expect(claimed).toBeNull()
   })
 
-  it('counts once for its source, and raises the version once', async () => {
+  it('is stored once per source event, and raises the version once', async () => {
     gateway.nextCall(timedOut)
     await place()
     const before = await bench.recordOf(key)
@@ -92,7 +92,7 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
     expect(await evidence()).toHaveLength(1)
   })
 
-  it('still tells whoever brings it again how the record is: the first time may have ended before it settled', async () => {
+  it('returns the record’s state when delivered again, so that an interrupted settlement can go on', async () => {
     gateway.nextCall(timedOut)
     await place()
     await told(1)
@@ -100,8 +100,8 @@ describe('evidence of a charge that is stored and not settled with yet', () => {
   })
 })
 
-describe('a late owner of a record that is final', () => {
-  it('contradicts a stored decline with its charge: one discrepancy, and the answer stays', async () => {
+describe('late evidence for a final record', () => {
+  it('of a stale owner’s charge, against a stored decline, opens one discrepancy and keeps the answer', async () => {
     const first = await lateOwner(charged(ref('first')))
     gateway.nextCall(() => declined(ref('second')))
     expect(toldBy(await place())).toBe('402')
@@ -123,7 +123,7 @@ describe('a late owner of a record that is final', () => {
     expect(await books()).toEqual([{ status: 'declined', ledger: 'failed', ref: ref('second') }])
   })
 
-  it('contradicts another charge with its own', async () => {
+  it('of a stale owner’s charge, against a different charge, opens a discrepancy', async () => {
     const first = await lateOwner(charged(ref('first')))
     gateway.nextCall(() => charged(ref('second')))
     expect(toldBy(await place())).toBe('201')
@@ -132,7 +132,7 @@ describe('a late owner of a record that is final', () => {
     expect(await books()).toEqual([{ status: 'paid', ledger: 'succeeded', ref: ref('second') }])
   })
 
-  it('does not contradict the charge that it made itself', async () => {
+  it('of a stale owner’s charge, for the same charge, opens no discrepancy', async () => {
     const first = await lateOwner(charged(ref('one')))
     gateway.nextCall(() => charged(ref('one')))
     expect(toldBy(await place())).toBe('201')
@@ -144,7 +144,7 @@ describe('a late owner of a record that is final', () => {
   it.each([
     ['refused', refused],
     ['timed out', timedOut],
-  ])('changes nothing where it learned nothing: %s', async (_, outcome) => {
+  ])('of a stale owner’s call without a result changes nothing: %s', async (_, outcome) => {
     const first = await lateOwner(outcome())
     expect(toldBy(await place())).toBe('201')
     const before = await bench.recordOf(key)
@@ -152,7 +152,7 @@ describe('a late owner of a record that is final', () => {
     expect(await bench.recordOf(key)).toEqual(before)
   })
 
-  it('opens one discrepancy for one charge, whoever tells of it and how often', async () => {
+  it('opens one discrepancy per charge, however many webhooks report it', async () => {
     gateway.nextCall(() => declined(ref('no')))
     await place()
     const { id } = await bench.recordOf(key)
@@ -163,7 +163,7 @@ describe('a late owner of a record that is final', () => {
     expect(await evidence()).toHaveLength(2)
   })
 
-  it('contradicts a tombstone, and a record that is gone', async () => {
+  it('opens a discrepancy for a tombstone and for a deleted record', async () => {
     gateway.nextCall(refused)
     await place()
     const { id } = await bench.recordOf(key)

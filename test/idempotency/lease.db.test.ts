@@ -7,7 +7,7 @@ import { advance, CLOCKS, type Clock } from '../support/clock'
 afterEach(() => vi.restoreAllMocks())
 
 describe('the clock of a lease', () => {
-  it.each(CLOCKS)('counts what the %s clock says, where it says more', (clock) => {
+  it.each(CLOCKS)('counts the time of the %s clock when that clock is ahead', (clock) => {
     const lease = new LeaseClock(60_000)
     expect(lease.outlasts(10_000)).toBe(true)
     advance(clock, 50_001)
@@ -15,7 +15,7 @@ describe('the clock of a lease', () => {
     expect(lease.leftMs()).toBeLessThanOrEqual(9_999)
   })
 
-  it('does not grow when the wall clock is set back', () => {
+  it('does not extend the lease when the wall clock is set back', () => {
     const lease = new LeaseClock(60_000)
     advance('wall', -3_600_000)
     expect(lease.leftMs()).toBeLessThanOrEqual(60_000)
@@ -23,7 +23,7 @@ describe('the clock of a lease', () => {
     expect(lease.outlasts(10_000)).toBe(false)
   })
 
-  it('does not outlast a call that takes all that is left', () => {
+  it('does not outlast a call that takes all of the remaining time', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0)
     vi.spyOn(Date, 'now').mockReturnValue(0)
     const lease = new LeaseClock(1000)
@@ -32,7 +32,7 @@ describe('the clock of a lease', () => {
   })
 })
 
-describe('an owner that slept', () => {
+describe('an owner whose process was suspended', () => {
   let bench: Bench
   beforeAll(async () => {
     bench = await openBench({ leaseMs: 60_000 })
@@ -48,7 +48,7 @@ describe('an owner that slept', () => {
     }),
   })
 
-  it.each(CLOCKS)('after its reservation gives up without calling, by the %s clock', async (clock) => {
+  it.each(CLOCKS)('after its reservation releases the key without a provider call, by the %s clock', async (clock) => {
     const gateway = scriptedGateway(1000)
     const key = newKey()
     const body = orderOf()
@@ -61,7 +61,7 @@ describe('an owner that slept', () => {
   })
 
   it.each(CLOCKS)(
-    'before its reservation was answered counts from before it was sent, by the %s clock',
+    'during its reservation makes no provider call: its lease counts from before the statement was sent, by the %s clock',
     async (clock) => {
       const gateway = scriptedGateway(1000)
       const key = newKey()
@@ -77,7 +77,7 @@ describe('an owner that slept', () => {
     },
   )
 
-  it.each(CLOCKS)('after its claim neither looks up nor calls, by the %s clock', async (clock) => {
+  it.each(CLOCKS)('after its claim makes no provider lookup and no call, by the %s clock', async (clock) => {
     const gateway = scriptedGateway(1000)
     gateway.nextCall(refused)
     const key = newKey()
@@ -90,7 +90,7 @@ describe('an owner that slept', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 2 })
   })
 
-  it.each(CLOCKS)('during its look-up does not call, by the %s clock', async (clock) => {
+  it.each(CLOCKS)('during its provider lookup makes no provider call, by the %s clock', async (clock) => {
     const gateway = scriptedGateway(1000)
     gateway.nextCall(refused)
     gateway.nextLookUp(() => {
@@ -105,7 +105,7 @@ describe('an owner that slept', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', last_error_code: 'lease_too_short' })
   })
 
-  it('does not call where the database itself says that too little is left, whatever its own clocks say', async () => {
+  it('makes no provider call when too little of the lease is left by the database’s clock', async () => {
     const gateway = scriptedGateway(1000)
     gateway.nextCall(refused)
     const key = newKey()

@@ -29,7 +29,7 @@ async function startMute() {
   return { sockets, url: `postgresql://onceover@127.0.0.1:${(server.address() as net.AddressInfo).port}/onceover` }
 }
 
-it('is told that it can’t listen when the line falls silent between connecting and listening', async () => {
+it('a waiter learns that it can’t listen when the LISTEN connection falls silent after connecting', async () => {
   const { url, sockets } = await startMute()
   const line = openNotifications(url)
   closing.push(() => line.close())

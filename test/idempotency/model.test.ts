@@ -48,37 +48,37 @@ const table: TableRow[] = [...readme.matchAll(/^\| `(R_\w+)` \|[^|]*\|([^|]*)\|/
   keptBy: [...keptBy!.matchAll(/`([\w/.-]+)` `(\w+)`/g)].map(([, file, name]) => ({ file: file!, name: name! })),
 }))
 
-describe('the model', () => {
-  it('has the states of the code, and none', () => {
+describe('the formal model', () => {
+  it('has the states of the code, and one for “no record”', () => {
     expect(modelStates().toSorted()).toEqual([NONE, ...STATES].toSorted())
   })
 
-  it('has the moves of the code, each once, and the ways in and out', () => {
+  it('has the moves of the code, each once, including creation and deletion', () => {
     const flows = FLOW_NAMES.map((flow) => arrow(FLOWS[flow].from ?? NONE, FLOWS[flow].to ?? NONE))
     expect(modelMoves().toSorted()).toEqual(flows.toSorted())
     const between = modelMoves().filter((move) => !move.includes(NONE))
     expect(between.toSorted()).toEqual(STATES.flatMap((from) => MOVES[from].map((to) => arrow(from, to))).toSorted())
   })
 
-  it('makes every one of them somewhere', () => {
+  it('moves into every state somewhere', () => {
     const made = unique(all(model, /\b(?:move|free_|complete)\((\w*)\)/g))
     const targets = made.filter((to) => to !== 'to').map((to) => (to === '' ? 'FAILED_RETRYABLE' : to))
     const states = modelStates().map((state) => state.toUpperCase())
     expect(states.filter((state) => !targets.includes(state))).toEqual([])
   })
 
-  it('keeps to every rule unless a row says otherwise', () => {
+  it('has every rule switched on by default', () => {
     for (const rule of modelRules) expect(model).toMatch(new RegExp(`^#define ${rule} 1 `, 'm'))
   })
 })
 
-describe('every rule of the model', () => {
-  it('is one that the table explains, and the other way round', () => {
+describe('every rule of the formal model', () => {
+  it('is in the README’s table, which has no other rules', () => {
     expect(modelRules.length).toBeGreaterThan(0)
     expect(table.map(({ rule }) => rule).toSorted()).toEqual(modelRules)
   })
 
-  it('is switched off in a row of its own, in which a property fails', () => {
+  it('is switched off in a check of its own, which expects a property to fail', () => {
     const off = ROWS.filter(({ without }) => without !== undefined)
     expect(unique(off.map(({ without }) => without!))).toEqual(modelRules)
     expect(off.filter(({ wanted, full }) => wanted !== 'fails' || full)).toEqual([])
@@ -93,8 +93,8 @@ describe('every rule of the model', () => {
   })
 })
 
-describe('the rows', () => {
-  it('speak of properties and worlds that the model has', () => {
+describe('the checks of the formal model', () => {
+  it('use only properties and worlds that the model has', () => {
     const properties = unique(all(model, /\bP ?[!=]= ?(\d+)/g))
     const worlds = all(model, /^#ifndef (?!R_)(\w+)$/gm)
     for (const { property, world } of ROWS) {
@@ -103,13 +103,13 @@ describe('the rows', () => {
     }
   })
 
-  it('ask for each property where it holds, but for the one that shows that the model is not empty', () => {
+  it('expect every property to hold somewhere, except the witness that the model is not empty', () => {
     const held = unique(ROWS.filter(({ wanted }) => wanted === 'holds').map(({ property }) => String(property)))
     // 0 is 1 to 4 and 6 together, 9 is the model's own witness
     expect(held).toEqual(unique(['0', '1', '5', '7', '8', '10']))
   })
 
-  it('have the assumption fail: a call that outlives the settle window, with a provider that ignores keys', () => {
+  it('expect a failure when a call outlives the settle window and the provider ignores keys', () => {
     const assumption = ROWS.filter(({ world, without }) => !without && world?.BOUNDED === 0 && world.KEYED === 0)
     expect(assumption).toMatchObject([{ property: 1, wanted: 'fails' }])
   })

@@ -27,7 +27,7 @@ const stateOf = async (id: string) =>
 const REFUSED = { code: '23514', message: expect.stringContaining('is not a legal move') }
 
 describe('every pair of states', () => {
-  it('is either a move or not', () => {
+  it('is either a legal or an illegal move', () => {
     expect(legal).toHaveLength(Object.values(MOVES).flat().length)
     expect(legal.length + illegal.length + STATES.length).toBe(36)
   })
@@ -65,8 +65,8 @@ describe('a legal move', () => {
   })
 })
 
-describe('without a move', () => {
-  it.each(STATES)('%s keeps its attempt and never lowers its version', async (state) => {
+describe('an update that is not a move', () => {
+  it.each(STATES)('of a record that is %s can’t change its attempt or lower its version', async (state) => {
     const id = await recordIn(db, state)
     const set = (what: string) => db.query(`UPDATE idempotency_records SET ${what} WHERE id = $1`, [id])
     await set('replay_count = replay_count + 1')
@@ -76,7 +76,7 @@ describe('without a move', () => {
   })
 })
 
-describe('the beginning', () => {
+describe('the first state of a record', () => {
   it.each(STATES.filter((state) => state !== 'pending' && state !== 'in_progress'))('is never %s', async (state) => {
     const columns = { ...pendingColumns(), state, attempt: 1 }
     await expect(insertInto(db, 'idempotency_records', columns)).rejects.toMatchObject({
@@ -86,8 +86,8 @@ describe('the beginning', () => {
   })
 })
 
-describe('the end', () => {
-  it.each(STATES.filter((state) => state !== 'expired'))('is not for a record that is %s', async (state) => {
+describe('deleting a record', () => {
+  it.each(STATES.filter((state) => state !== 'expired'))('is refused while it is %s', async (state) => {
     const id = await recordIn(db, state)
     await expect(db.query('DELETE FROM idempotency_records WHERE id = $1', [id])).rejects.toMatchObject({
       code: '23514',
@@ -95,14 +95,14 @@ describe('the end', () => {
     })
   })
 
-  it('is for one that is expired', async () => {
+  it('is allowed once it is expired', async () => {
     const id = await recordIn(db, 'expired')
     await db.query('DELETE FROM idempotency_records WHERE id = $1', [id])
     expect(await stateOf(id)).toBeUndefined()
   })
 })
 
-describe('what a key was reserved for', () => {
+describe('the identity of a record', () => {
   it.each([
     ['id', `'idem_other'`],
     ['tenant_id', `'ten_other'`],
@@ -120,7 +120,7 @@ describe('what a key was reserved for', () => {
     }
   })
 
-  it('may be written again as it is', async () => {
+  it('may be written again unchanged', async () => {
     const id = await recordIn(db, 'completed')
     await db.query('UPDATE idempotency_records SET key = key, fingerprint = fingerprint WHERE id = $1', [id])
   })

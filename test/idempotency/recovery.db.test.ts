@@ -117,8 +117,8 @@ async function dieAt(stop: string): Promise<Barrier> {
   return stopped
 }
 
-describe('an endpoint with local phases before its external one', () => {
-  it('runs through all of them, each a commit with its recovery point', async () => {
+describe('an endpoint with local phases before its external phase', () => {
+  it('runs every phase in order and commits a recovery point for each', async () => {
     expect(toldBy(await book())).toBe('201')
     expect(trip.script.ran).toEqual(['taking_stock 1', 'assigning_seat 1', 'booking 1'])
     expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 1', 'booked 1'])
@@ -126,7 +126,7 @@ describe('an endpoint with local phases before its external one', () => {
     expect(record.timeline.map(({ event }) => event)).toEqual(['reserved', 'phase', 'phase', 'settled'])
   })
 
-  it('says that it may call in the commit before the call, and not earlier', async () => {
+  it('marks the record as external in the commit before the provider call, and not earlier', async () => {
     const stops = ['taking_stock 1', 'assigning_seat 1', 'booking 1']
     const seen: unknown[] = []
     for (const stop of stops) trip.script.stops.set(stop, barrier())
@@ -145,7 +145,7 @@ describe('an endpoint with local phases before its external one', () => {
     ])
   })
 
-  it('releases the record after a bug in a local phase, and never stores it as an answer', async () => {
+  it('releases the record after an exception in a local phase and stores no answer', async () => {
     const [, second] = trip.operation.local
     const bug = new Error('a bug')
     const broken = { ...second!, run: () => Promise.reject(bug) }
@@ -157,7 +157,7 @@ describe('an endpoint with local phases before its external one', () => {
     expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 2', 'booked 2'])
   })
 
-  it('answers from a local phase without a call', async () => {
+  it('completes with the answer of a local phase, without a provider call', async () => {
     const soldOut = {
       name: 'taking_stock',
       run: async () => ({
@@ -172,8 +172,8 @@ describe('an endpoint with local phases before its external one', () => {
   })
 })
 
-describe('a lease that ran out before the phase that may call', () => {
-  it('proves that nothing was executed: the next request resumes where the last commit was', async () => {
+describe('a lease that expires before the external phase', () => {
+  it('proves that nothing was executed: the next request resumes after the last commit', async () => {
     await dieAt('assigning_seat 1')
     await bench.endLease(key)
     expect(toldBy(await book())).toBe('201')
@@ -197,7 +197,7 @@ describe('a lease that ran out before the phase that may call', () => {
     ])
   })
 
-  it('may run out again: the third attempt resumes where the second was, and nothing is done twice', async () => {
+  it('followed by a second expired lease: the third attempt resumes in that phase, and nothing is done twice', async () => {
     await dieAt('assigning_seat 1')
     await bench.endLease(key)
     await dieAt('assigning_seat 2')
@@ -208,7 +208,7 @@ describe('a lease that ran out before the phase that may call', () => {
     expect(trip.script.ran.filter((step) => step.startsWith('booking'))).toEqual(['booking 3'])
   })
 
-  it('is failed_retryable with all of its retention ahead, and nothing to look up', async () => {
+  it('lets the next request claim the record, with full retention and no lookup due', async () => {
     await dieAt('taking_stock 1')
     await bench.db.query(
       `UPDATE idempotency_records SET expires_at = clock_timestamp() + interval '1 min' WHERE key = $1`,
@@ -227,7 +227,7 @@ describe('a lease that ran out before the phase that may call', () => {
     expect(toldBy(await booking)).toBe('201')
   })
 
-  it('fences the owner that comes back: its phase commits nothing, and it answers as a duplicate', async () => {
+  it('fences the returning owner: its phase commits nothing, and it answers as a duplicate', async () => {
     const first = barrier()
     trip.script.stops.set('assigning_seat 1', first)
     const late = book()
@@ -240,7 +240,7 @@ describe('a lease that ran out before the phase that may call', () => {
     expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 2', 'booked 2'])
   })
 
-  it('does not let its own late owner enter the next phase, even where nobody has noticed', async () => {
+  it('keeps its own owner from the next phase, even when no other attempt has claimed the record', async () => {
     const first = barrier()
     trip.script.stops.set('assigning_seat 1', first)
     const late = book()
@@ -254,8 +254,8 @@ describe('a lease that ran out before the phase that may call', () => {
   })
 })
 
-describe('a lease that ran out after the phase that may call was entered', () => {
-  it('leaves the outcome unknown, due for a look-up now; no request runs it again', async () => {
+describe('a lease that expires after the external phase has begun', () => {
+  it('leaves the outcome unknown and due for lookup at once; no request runs the operation again', async () => {
     const stop = await dieAt('booking 1')
     await bench.endLease(key)
     for (let retry = 0; retry < 3; retry++) expect(toldBy(await book())).toBe('unknown')
@@ -268,7 +268,7 @@ describe('a lease that ran out after the phase that may call was entered', () =>
     stop.open()
   })
 
-  it('is the same for an order, whose reservation is that commit', async () => {
+  it('leaves the outcome of an order unknown, whose reservation already begins the external phase', async () => {
     const gateway = scriptedGateway()
     const stop = barrier()
     gateway.nextCall(async () => {
@@ -287,14 +287,14 @@ describe('a lease that ran out after the phase that may call was entered', () =>
     expect(toldBy(await dying)).toBe('unknown')
   })
 
-  it('is not moved by a request that came before its end', async () => {
+  it('does not move the record before its end: a request until then gets in_progress', async () => {
     const stop = await dieAt('booking 1')
     expect(toldBy(await book())).toBe('in_progress')
     expect((await bench.recordOf(key)).state).toBe('in_progress')
     stop.open()
   })
 
-  it('is moved by one of many requests, once', async () => {
+  it('moves the record to unknown once when many requests arrive together', async () => {
     const stop = await dieAt('booking 1')
     await bench.endLease(key)
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => book()))
@@ -306,7 +306,7 @@ describe('a lease that ran out after the phase that may call was entered', () =>
 })
 
 describe('a claim', () => {
-  it('is guarded by the state that was read: a worker that read a running record never claims it', async () => {
+  it('is refused to a worker that read the record while it was still running', async () => {
     const stop = barrier()
     trip.script.stops.set('assigning_seat 1', stop)
     await book(accepted)
@@ -329,7 +329,7 @@ describe('a claim', () => {
     expect(await steps()).toEqual(['taking_stock 1', 'assigning_seat 1'])
   })
 
-  it('goes to one of many that read the same', async () => {
+  it('succeeds for exactly one of many workers that read the same state', async () => {
     const gateway = scriptedGateway()
     gateway.nextCall(refused)
     const order = orderOf()
@@ -354,7 +354,7 @@ describe('a claim', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'in_progress', attempt: 2 })
   })
 
-  it('never ends the settle window earlier than an attempt before it', async () => {
+  it('never shortens the settle window of an earlier attempt', async () => {
     const gateway = scriptedGateway()
     gateway.nextCall(refused, () => charged())
     const order = orderOf()

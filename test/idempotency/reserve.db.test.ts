@@ -64,8 +64,8 @@ async function rivalOf(key: string) {
   }
 }
 
-describe('a free key', () => {
-  it('creates the record, leased, and its order in one statement', async () => {
+describe('reserving a free key', () => {
+  it('creates a leased record and its order in one statement', async () => {
     const r = reservation()
     const sent = await bench.sentBy(async () => {
       const reserved = await reserve(bench.store, r)
@@ -93,7 +93,7 @@ describe('a free key', () => {
     expect(await ordersOf(r)).toMatchObject([{ id: r.resource.id, status: 'pending_payment' }])
   })
 
-  it('is reserved without a lease where a worker is to take it up', async () => {
+  it('creates a pending record without a lease when a worker is to run the request', async () => {
     const r = reservation({ phase: null })
     expect(await reserve(bench.store, r)).toMatchObject({
       kind: 'created',
@@ -108,7 +108,7 @@ describe('a free key', () => {
     })
   })
 
-  it('is not created for a tenant that may not, and stays free', async () => {
+  it('is refused for a tenant that may not create keys, and the key stays free', async () => {
     const r = reservation({ mayCreate: false })
     expect(await reserve(bench.store, r)).toEqual({ kind: 'not_allowed' })
     expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [r.key])).toEqual([])
@@ -116,15 +116,15 @@ describe('a free key', () => {
     expect(await reserve(bench.store, { ...r, mayCreate: true })).toMatchObject({ kind: 'created' })
   })
 
-  it('leaves neither record nor order where an effect is refused', async () => {
+  it('stores no record when the database refuses an effect of the reservation', async () => {
     const r = reservation({ effects: [sql`broken AS (INSERT INTO refunds (id) SELECT id FROM moved)`] })
     await expect(reserve(bench.store, r)).rejects.toMatchObject({ code: '23502' })
     expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [r.key])).toEqual([])
   })
 })
 
-describe('a taken key', () => {
-  it('is found by the second request, which adds nothing', async () => {
+describe('reserving a taken key', () => {
+  it('returns the existing record to the second request, which adds nothing', async () => {
     const first = reservation()
     await reserve(bench.store, first)
     const second = reservation({ key: first.key })
@@ -139,7 +139,7 @@ describe('a taken key', () => {
     expect((await bench.recordOf(first.key)).version).toBe(1)
   })
 
-  it('is found by a tenant that may not create another, in one statement', async () => {
+  it('returns the existing record in one statement to a tenant that may not create keys', async () => {
     const first = reservation()
     await reserve(bench.store, first)
     const second = reservation({ key: first.key, mayCreate: false })
@@ -149,7 +149,7 @@ describe('a taken key', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('that is gone before it could be read is reserved', async () => {
+  it('creates a new record when the existing one is deleted before it is read', async () => {
     const tombstone = reservation()
     await reserve(bench.store, tombstone)
     await expire(tombstone.id)
@@ -166,7 +166,7 @@ describe('a taken key', () => {
     expect(refused).toBe(2)
   })
 
-  it('is free for another tenant and on another endpoint', async () => {
+  it('creates a record of its own for another tenant and for another endpoint', async () => {
     const first = reservation()
     await reserve(bench.store, first)
     const others = [{ tenantId: 'ten_other' }, { endpoint: 'POST /api/orders/{id}/refunds' }]
@@ -177,8 +177,8 @@ describe('a taken key', () => {
   })
 })
 
-describe('a rival that is about to commit', () => {
-  it('is what the waiting reservation finds, by a newer snapshot than its own', async () => {
+describe('a reservation that waits for an uncommitted rival', () => {
+  it('finds the rival’s record after the commit, by a newer snapshot than its own', async () => {
     const key = newKey()
     const { rival, end } = await rivalOf(key)
     const mine = reservation({ key })
@@ -192,7 +192,7 @@ describe('a rival that is about to commit', () => {
     expect(await ordersOf(mine)).toEqual([])
   })
 
-  it('that rolls back leaves the key to the waiting reservation', async () => {
+  it('creates its own record after the rival rolls back', async () => {
     const key = newKey()
     const { rival, end } = await rivalOf(key)
     const mine = reservation({ key })
@@ -207,7 +207,7 @@ describe('a rival that is about to commit', () => {
     expect(await ordersOf(rival)).toEqual([])
   })
 
-  it('is answered with what the rival left behind, not with what it began with', async () => {
+  it('gets the fingerprint and the lease that the rival committed', async () => {
     const key = newKey()
     const { rival, end } = await rivalOf(key)
     const reserving = reserve(bench.store, reservation({ key }))
@@ -218,7 +218,7 @@ describe('a rival that is about to commit', () => {
     expect(record.leaseLeftMs).toBeGreaterThan(50_000)
   })
 
-  it('that deletes a tombstone leaves the key free, or taken if it thinks better of it', async () => {
+  it('gets the key when the rival’s deletion of an expired record commits, and the expired record when it rolls back', async () => {
     for (const how of ['COMMIT', 'ROLLBACK'] as const) {
       const tombstone = reservation()
       await reserve(bench.store, tombstone)
@@ -239,8 +239,8 @@ describe('a rival that is about to commit', () => {
   })
 })
 
-describe('fifty at once on one key', () => {
-  it('create one record and one order; the other forty-nine find it', async () => {
+describe('fifty simultaneous requests with one key', () => {
+  it('create one record and one order; the other forty-nine get that record', async () => {
     const key = newKey()
     const all = Array.from({ length: 50 }, () => reservation({ key }))
     const reserved = await Promise.all(all.map((r) => reserve(bench.store, r)))
@@ -252,7 +252,7 @@ describe('fifty at once on one key', () => {
     expect(orders).toEqual([{ record_id: id }])
   })
 
-  it('charge once when they are whole requests', async () => {
+  it('make one charge and get the same answer when each runs to its end', async () => {
     const gateway = scriptedGateway()
     const body = orderOf()
     const key = newKey()
@@ -269,7 +269,7 @@ describe('fifty at once on one key', () => {
   })
 })
 
-describe('the plan among twenty thousand records', () => {
+describe('the query plan among twenty thousand records', () => {
   beforeAll(async () => {
     await bench.db.query(
       `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
@@ -287,11 +287,11 @@ describe('the plan among twenty thousand records', () => {
   // A prepared statement is planned for its values at first and for any values later: both must hold.
   describe.each(['force_custom_plan', 'force_generic_plan'])('(%s)', (mode) => {
     it.each([
-      ['a free key', 'alone', asOne],
-      ['key-of-the-plan-777', 'alone', asOne],
-      ['a free key', 'with others', asMany],
-      ['key-of-the-plan-777', 'with others', asMany],
-    ] as const)('arbitrates by the unique index, and reads nothing (%s, %s)', async (key, _, form) => {
+      ['a free key', 'single', asOne],
+      ['key-of-the-plan-777', 'single', asOne],
+      ['a free key', 'batched', asMany],
+      ['key-of-the-plan-777', 'batched', asMany],
+    ] as const)('of reserving arbitrates by the unique index, scans none (%s, %s statement)', async (key, _, form) => {
       const { plan, text } = await explain(form(reserveStatement(reservation({ key: key.padEnd(16, '.') }))), mode)
       expect(text).not.toContain('Seq Scan')
       const arbiter = nodes(plan).filter((node) => node['Node Type'] === 'ModifyTable' && node.Operation === 'Insert')
@@ -300,15 +300,15 @@ describe('the plan among twenty thousand records', () => {
     })
 
     it.each([
-      ['alone', asOne],
-      ['with others', asMany],
-    ] as const)('settles what it finds by its id, %s', async (_, form) => {
+      ['single', asOne],
+      ['batched', asMany],
+    ] as const)('of settling finds the record by its primary key (%s statement)', async (_, form) => {
       const { plan, text } = await explain(form(await settleStatement('idem_plan_777')), mode)
       expect(text).not.toContain('Seq Scan')
       expect(nodes(plan).flatMap((node) => node['Index Name'] ?? [])).toEqual(['idempotency_records_pkey'])
     })
 
-    it('reads what the key stands for by the unique index', async () => {
+    it('of reading a taken key’s record uses the unique index', async () => {
       const { plan } = await explain(rivalStatement(reservation({ key: 'key-of-the-plan-777' })), mode)
       expect([plan['Node Type'], plan['Index Name']]).toEqual(['Index Scan', UNIQUE])
     })

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { barrier, charged, newKey, refused, timedOut, toldBy } from '../support/boundary'
 import { bench, body, gateway, key, place } from './one-key'
 
-describe('a key', () => {
-  it('belongs to its tenant: another tenant’s is another key', async () => {
+describe('an idempotency key', () => {
+  it('belongs to its tenant: another tenant’s same key is independent', async () => {
     expect(toldBy(await place())).toBe('201')
     expect(toldBy(await place({ tenantId: 'ten_other' }))).toBe('201')
     expect(gateway.calls).toHaveLength(2)
@@ -12,13 +12,13 @@ describe('a key', () => {
     expect(toldBy(await place({ tenantId: 'ten_other' }))).toBe('201 replayed')
   })
 
-  it('belongs to its endpoint: on another it is another key', async () => {
+  it('belongs to its endpoint: the same key on another endpoint is independent', async () => {
     expect(toldBy(await place())).toBe('201')
     const orderId = await bench.paidOrder()
     expect(toldBy(await bench.refund(gateway, orderId, {}, { key }))).toBe('201')
   })
 
-  it('stands for the path it was sent to: on another order it is misuse', async () => {
+  it('belongs to its request path: the same key for another order is misuse', async () => {
     const [one, other] = [await bench.paidOrder(), await bench.paidOrder()]
     expect(toldBy(await bench.refund(gateway, one, {}, { key }))).toBe('201')
     expect(toldBy(await bench.refund(gateway, other, {}, { key }))).toBe('misuse')
@@ -26,10 +26,10 @@ describe('a key', () => {
   })
 })
 
-describe('another request with the same key', () => {
+describe('a different request with the same key', () => {
   const misuse = () => bench.place(gateway, { ...body, note: 'changed' }, { key, waitMs: 20_000 })
 
-  it('is misuse, whatever became of the first: nothing of it is changed', async () => {
+  it('is misuse while the first is in progress and once it is unknown, and leaves the record unchanged', async () => {
     const call = barrier()
     gateway.nextCall(async () => {
       await call.pass()
@@ -59,7 +59,7 @@ describe('another request with the same key', () => {
     ['completed', charged],
     ['failed_retryable', refused],
     ['unknown', timedOut],
-  ] as const)('is misuse of one that is %s', async (state, outcome) => {
+  ] as const)('is misuse of a record that is %s, and leaves it unchanged', async (state, outcome) => {
     gateway.nextCall(() => outcome())
     await place()
     const before = await bench.recordOf(key)
@@ -70,12 +70,12 @@ describe('another request with the same key', () => {
   })
 })
 
-describe('whether a request created its record', () => {
+describe('the reserved callback', () => {
   const heard: boolean[] = []
   beforeEach(() => void heard.splice(0))
   const listening = { reserved: (created: boolean) => void heard.push(created) }
 
-  it('is told as soon as it is known, before the provider is called', async () => {
+  it('is called as soon as the record is created or found, before the provider call', async () => {
     const call = barrier()
     gateway.nextCall(async () => {
       await call.pass()
@@ -91,7 +91,7 @@ describe('whether a request created its record', () => {
     expect(heard).toEqual([true, false])
   })
 
-  it('is told before a duplicate waits', async () => {
+  it('is called before a duplicate waits', async () => {
     const call = barrier()
     gateway.nextCall(async () => {
       await call.pass()
@@ -107,7 +107,7 @@ describe('whether a request created its record', () => {
     expect(heard).toEqual([false])
   })
 
-  it('is told also of one that then breaks, is refused or re-claims', async () => {
+  it('is also called for a request that then throws, is refused or re-claims its record', async () => {
     const bug = new Error('a bug')
     gateway.nextCall(() => Promise.reject(bug))
     await expect(place(listening)).rejects.toBe(bug)
@@ -120,8 +120,8 @@ describe('whether a request created its record', () => {
   })
 })
 
-describe('a tenant at its limit', () => {
-  it('gets no new key, and everything else as ever', async () => {
+describe('a tenant at its limit of keys', () => {
+  it('can’t create a key, but can still retry and replay existing ones', async () => {
     const atLimit = { mayCreate: false }
     expect(toldBy(await place(atLimit))).toBe('not_allowed')
     gateway.nextCall(refused)

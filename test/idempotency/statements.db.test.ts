@@ -47,7 +47,7 @@ describe('a fresh order', () => {
     expect(verbs(sent)).toEqual(statements)
   })
 
-  it('calls the provider between them, with no transaction open', async () => {
+  it('calls the provider between its two statements, with no transaction open', async () => {
     const gateway = scriptedGateway()
     const calling = barrier()
     gateway.nextCall(async () => {
@@ -71,7 +71,7 @@ describe('a fresh order', () => {
 describe('many fresh orders at once', () => {
   const many = 50
 
-  it('take two statements together', async () => {
+  it('take two batched statements in all', async () => {
     const calling = barrier(many)
     const gateway = scriptedGateway()
     for (let i = 0; i < many; i++)
@@ -88,7 +88,7 @@ describe('many fresh orders at once', () => {
     expect(verbs(sent)).toEqual(['reserve', 'settle'])
   })
 
-  it('under few keys are charged once for each, whoever they were sent with', async () => {
+  it('with ten keys are charged once for each key, however they are batched', async () => {
     const gateway = scriptedGateway()
     const orders = Array.from({ length: 10 }, () => ({ body: orderOf(), key: newKey() }))
     const placing = Array.from({ length: many }, (_, i) => orders[i % orders.length]!).map(({ body, key }) =>
@@ -121,7 +121,7 @@ describe('a replay', () => {
 })
 
 describe('a refund', () => {
-  it('takes two statements, also where the reservation itself ruled it out', async () => {
+  it('takes two statements, also when the reservation itself rules it out', async () => {
     const orderId = await bench.paidOrder()
     const gateway = scriptedGateway()
     const sent = await bench.sentBy(() => bench.refund(gateway, orderId, { amountCents: 100 }))
@@ -133,7 +133,7 @@ describe('a refund', () => {
 })
 
 describe('a second attempt', () => {
-  it('claims, looks up, makes sure of its lease, calls and settles', async () => {
+  it('claims the key, looks up the charge, checks its lease, calls the provider and settles', async () => {
     const gateway = scriptedGateway()
     gateway.nextCall(refused)
     const body = orderOf()

@@ -74,8 +74,8 @@ const books = () =>
 const discrepancies = async () =>
   bench.rows('SELECT 1 FROM discrepancies WHERE record_id = $1', [(await bench.recordOf(key)).id])
 
-describe('a store lost between the provider’s answer and the settle', () => {
-  it('that comes back in a moment costs the client nothing but that moment', async () => {
+describe('a database lost between the provider’s answer and the settlement', () => {
+  it('that returns within moments only delays the client’s answer', async () => {
     let losses = 0
     const outcome = await place(through(losing(isSettle, () => ++losses <= 3)))
     expect(toldBy(outcome)).toBe('201')
@@ -84,7 +84,7 @@ describe('a store lost between the provider’s answer and the settle', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('that stays away leaves the client with an unknown outcome, and the record completes by itself later', async () => {
+  it('that stays away gives the client an unknown outcome, and the record completes once it returns', async () => {
     let lost = true
     const asked = performance.now()
     const outcome = await place(through(losing(isSettle, () => lost)))
@@ -100,7 +100,7 @@ describe('a store lost between the provider’s answer and the settle', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('that stays away until the lease ends leaves the record to recovery, and nobody calls again', async () => {
+  it('that stays away until the lease ends leaves the record to recovery, without a second provider call', async () => {
     const asked = performance.now()
     const outcome = await place(
       through(
@@ -117,7 +117,7 @@ describe('a store lost between the provider’s answer and the settle', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('whose circuit is open is asked past the circuit', async () => {
+  it('whose circuit breaker is open is queried past the breaker', async () => {
     const store = {
       ...bench.store,
       query: <Row>(statement: Statement): Promise<Row[]> =>
@@ -126,7 +126,7 @@ describe('a store lost between the provider’s answer and the settle', () => {
     expect(toldBy(await place(through(store)))).toBe('201')
   })
 
-  it('by the server itself, in the middle of the settle, is asked again', async () => {
+  it('by a backend that PostgreSQL terminates during the settlement is queried again', async () => {
     const call = barrier()
     gateway.nextCall(async () => {
       await call.pass()
@@ -149,7 +149,7 @@ describe('a store lost between the provider’s answer and the settle', () => {
     expect(await books()).toEqual([{ status: 'paid', ledger: 'succeeded' }])
   })
 
-  it('tells of a refusal that could not be written down what it is: not executed', async () => {
+  it('does not hide an unrecorded refusal: the client gets not_executed', async () => {
     gateway.nextCall(refused)
     let lost = true
     expect(toldBy(await place(through(losing(isRelease, () => lost))))).toBe('not_executed')
@@ -164,7 +164,7 @@ describe('a commit whose acknowledgement was lost', () => {
     ['a charge', charged, '201 replayed'],
     ['a decline', declined, '402 replayed'],
   ] as const)(
-    'of %s is found again: the client gets the answer, and nothing contradicts itself',
+    'of %s is found on retry: the client gets the stored answer, and no discrepancy opens',
     async (_, made, told) => {
       const made1 = made()
       gateway.nextCall(() => made1)
@@ -177,21 +177,21 @@ describe('a commit whose acknowledgement was lost', () => {
     },
   )
 
-  it('of a refund’s refusal is found again', async () => {
+  it('of a refused refund is found on retry, and no discrepancy opens', async () => {
     const boundary = { ...bench.boundary, store: losingTheAcknowledgement(isSettle) }
     const outcome = await bench.refund(gateway, 'ord_nobody_has', {}, { key, boundary })
     expect(toldBy(outcome)).toBe('404 replayed')
     expect(await discrepancies()).toEqual([])
   })
 
-  it('of a release is a release all the same: its client is told to come back', async () => {
+  it('of a release still releases the key: the client gets not_executed', async () => {
     gateway.nextCall(refused)
     expect(toldBy(await place(through(losingTheAcknowledgement(isRelease))))).toBe('not_executed')
     expect(gateway.calls).toHaveLength(1)
     expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 1 })
   })
 
-  it('of a settle, with the store gone after it: the outcome is not known, for the provider was called', async () => {
+  it('of a settlement, with the database unreachable afterwards, gives the client outcome_unknown', async () => {
     let settled = false
     const store = tampered(bench.store, async (send, statement) => {
       if (settled) throw connectionLost()
@@ -206,13 +206,13 @@ describe('a commit whose acknowledgement was lost', () => {
     expect(toldBy(await place())).toBe('201 replayed')
   })
 
-  it('of an unknown outcome is found again', async () => {
+  it('of an unknown outcome is found on retry', async () => {
     gateway.nextCall(timedOut)
     expect(toldBy(await place(through(losingTheAcknowledgement(isGiveUp))))).toBe('unknown')
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('of a reservation ends the request before the provider is called; its lease leaves the outcome unknown', async () => {
+  it('of a reservation ends the request without a provider call, and the expired lease leaves it unknown', async () => {
     await expect(place(through(losingTheAcknowledgement(isReserve)))).rejects.toBeInstanceOf(StoreUnavailable)
     expect(gateway.calls).toEqual([])
     expect(toldBy(await place())).toBe('in_progress')
@@ -222,16 +222,16 @@ describe('a commit whose acknowledgement was lost', () => {
   })
 })
 
-describe('a store lost before the call', () => {
-  it('ends the request with nothing done', async () => {
+describe('a database lost before the provider call', () => {
+  it('ends the request without a record and without a call', async () => {
     await expect(place(through(losing(isReserve, () => true)))).rejects.toBeInstanceOf(StoreUnavailable)
     expect(gateway.calls).toEqual([])
     expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [key])).toEqual([])
   })
 })
 
-describe('a bug in the settle', () => {
-  it('is thrown and not tried again', async () => {
+describe('an SQL error in the settlement', () => {
+  it('is thrown and not retried', async () => {
     const bug = Object.assign(new Error('syntax error'), { code: '42601' })
     let tries = 0
     const store = tampered(bench.store, (send, statement) => {

@@ -58,7 +58,7 @@ const listeners = () =>
   )
 
 describe('a duplicate that waits', () => {
-  it('is told of the end and gets the answer as a replay, with no question in between', async () => {
+  it('is notified when the owner settles and gets the answer as a replay, without polling', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const sent = await bench.sentBy(async () => {
       const waiting = place({ waitMs: LONG })
@@ -77,7 +77,7 @@ describe('a duplicate that waits', () => {
     expect(verbs).toEqual(['reserve', 'find', 'await', 'settle', 'find'])
   })
 
-  it('is told by another node', async () => {
+  it('is notified by an owner on another node', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const store = openStore(bench.url, { max: 2, applicationName: 'bench-2' })
     const line = openNotifications(bench.url)
@@ -91,7 +91,7 @@ describe('a duplicate that waits', () => {
     await store.close()
   })
 
-  it('gets a decline as well', async () => {
+  it('gets a decline as a replay, too', async () => {
     const { owner, providerAnswers } = await ownerInCall(declined)
     const waiting = place({ waitMs: LONG })
     await untilAwaited()
@@ -100,7 +100,7 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('is told at once that the outcome is unknown', async () => {
+  it('is notified at once when the outcome is unknown', async () => {
     const { owner, providerAnswers } = await ownerInCall(timedOut)
     const waiting = place({ waitMs: LONG })
     await untilAwaited()
@@ -109,7 +109,7 @@ describe('a duplicate that waits', () => {
     expect(toldBy(await owner)).toBe('outcome_unknown')
   })
 
-  it('re-claims what is proven not executed, one of many; the others get its answer', async () => {
+  it('re-claims a key that is proven not executed: one of many does, the others get its answer', async () => {
     const { owner, providerAnswers } = await ownerInCall(refused)
     const waiting = Array.from({ length: 6 }, () => place({ waitMs: LONG }))
     await untilAwaited()
@@ -121,7 +121,7 @@ describe('a duplicate that waits', () => {
     expect(await bench.recordOf(key)).toMatchObject({ attempt: 2 })
   })
 
-  it('gives up when its time is over', async () => {
+  it('gets in_progress when its wait time is over', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const began = performance.now()
     expect(toldBy(await place({ waitMs: 150 }))).toBe('in_progress')
@@ -130,7 +130,7 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('waits for a dead owner no longer than its lease, and learns what that means', async () => {
+  it('waits for a dead owner until the owner’s lease ends, then gets an unknown outcome', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged, { boundary: bench.otherNode({ leaseMs: 3000 }) })
     expect(toldBy(await within(SOON, place({ waitMs: LONG })))).toBe('unknown')
     expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', last_error_code: 'lease_over' })
@@ -139,7 +139,7 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('gives up when its client is gone', async () => {
+  it('stops waiting when its client disconnects', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const client = new AbortController()
     const waiting = place({ waitMs: LONG, signal: () => client.signal })
@@ -150,7 +150,7 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('gives up also when its client goes while the wait is being prepared', async () => {
+  it('stops waiting when its client disconnects while the wait is being set up', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const client = new AbortController()
     const store = tampered(bench.store, async (send, statement) => {
@@ -164,7 +164,7 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('does not miss an end that commits while it asks to be told', async () => {
+  it('does not miss a settlement that commits while it registers for the notification', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const { id } = await bench.recordOf(key)
     const transaction = await bench.transaction()
@@ -189,7 +189,7 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('is one of two that ask first at the same moment, and both are told', async () => {
+  it('gets the answer when another duplicate registers for it at the same moment', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const holder = await bench.transaction()
     await holder.query('SELECT 1 FROM idempotency_records WHERE key = $1 FOR UPDATE', [key])
@@ -228,7 +228,7 @@ describe('a notification', () => {
     ['settles', charged],
     ['releases', refused],
     ['gives up', timedOut],
-  ] as const)('is not sent where nobody waits: an owner %s', async (_, outcome) => {
+  ] as const)('is not sent without a waiter: the owner %s', async (_, outcome) => {
     gateway.nextCall(() => outcome())
     await place()
     expect(await heardUntilNow()).toEqual([])
@@ -237,7 +237,7 @@ describe('a notification', () => {
   it.each([
     ['settles', charged],
     ['gives up', timedOut],
-  ] as const)('is sent once where somebody waits: an owner %s', async (_, outcome) => {
+  ] as const)('is sent once for two waiters: the owner %s', async (_, outcome) => {
     const { owner, providerAnswers } = await ownerInCall(outcome)
     const waiting = [place({ waitMs: LONG }), place({ waitMs: LONG })]
     await untilAwaited()
@@ -246,7 +246,7 @@ describe('a notification', () => {
     expect(await heardUntilNow()).toEqual([(await bench.recordOf(key)).id])
   })
 
-  it('is sent where somebody waits and the lease runs out', async () => {
+  it('is sent to a waiter when the lease runs out', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const waiting = place({ waitMs: LONG })
     await untilAwaited()
@@ -259,8 +259,8 @@ describe('a notification', () => {
   })
 })
 
-describe('the listening connection', () => {
-  it('is one for all that wait', async () => {
+describe('the LISTEN connection', () => {
+  it('is shared by all waiters of a node', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const waiting = Array.from({ length: 10 }, () => place({ waitMs: LONG }))
     await untilAwaited()
@@ -269,7 +269,7 @@ describe('the listening connection', () => {
     await Promise.all([owner, ...waiting])
   })
 
-  it('that is killed is replaced, and those who wait are told all the same', async () => {
+  it('is replaced when it is killed, and the waiters still get the answer', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const waiting = Array.from({ length: 3 }, () => place({ waitMs: LONG }))
     await untilAwaited()
@@ -285,7 +285,7 @@ describe('the listening connection', () => {
     await owner
   })
 
-  it('that is killed at the very moment of the end costs nobody the answer', async () => {
+  it('can be killed while the owner settles, and the waiter still gets the answer', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const waiting = place({ waitMs: LONG })
     await untilAwaited()
@@ -295,7 +295,7 @@ describe('the listening connection', () => {
     await owner
   })
 
-  it('that can not be had leaves a duplicate to look for itself now and then', async () => {
+  it('is replaced by polling when it cannot be opened', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const line = openNotifications('postgresql://postgres@127.0.0.1:1/nowhere')
     const waiting = openWaiting(line)
@@ -307,7 +307,7 @@ describe('the listening connection', () => {
     await line.close()
   })
 
-  it('is not left behind by a close while it is being opened', async () => {
+  it('does not stay open when it is closed while it is being opened', async () => {
     const before = await listeners()
     const line = openNotifications(bench.url)
     const waiting = openWaiting(line)
@@ -317,7 +317,7 @@ describe('the listening connection', () => {
     await vi.waitFor(async () => expect(await listeners()).toEqual(before))
   })
 
-  it('wakes everyone when it is closed', async () => {
+  it('wakes every waiter when it is closed', async () => {
     const line = openNotifications(bench.url)
     const waiting = openWaiting(line)
     const expectation = waiting.expect('idem_nobody')
@@ -327,7 +327,7 @@ describe('the listening connection', () => {
     await within(SOON, ended)
   })
 
-  it('is no reason to wait where the store can not be asked', async () => {
+  it('does not keep a duplicate waiting when the store is unavailable', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
     const store = tampered(bench.store, (send, statement) => {
       if (asksToBeTold(statement)) throw new StoreUnavailable(null)

@@ -49,7 +49,7 @@ afterEach(async () => {
 const enqueue = (name: string) =>
   runSql(database.url, `SELECT graphile_worker.add_job('note', json_build_object('name', $1::text))`, [name])
 
-it('goes on after its very first connections led nowhere', { timeout: A_WHILE }, async () => {
+it('the worker runs jobs after its first connections got no answer', { timeout: A_WHILE }, async () => {
   line.silence('up', 'down')
   await sleep(GIVES_UP_MS)
   await line.heal()
@@ -57,7 +57,7 @@ it('goes on after its very first connections led nowhere', { timeout: A_WHILE },
   await vi.waitFor(() => expect(ran).toContain('first'), SOON)
 })
 
-it('goes on after the end of a job could not be written down', { timeout: A_WHILE }, async () => {
+it('the worker runs jobs after the end of one job could not be stored', { timeout: A_WHILE }, async () => {
   during.unwritten = () => {
     line.cut()
     line.silence('up', 'down')
@@ -70,7 +70,7 @@ it('goes on after the end of a job could not be written down', { timeout: A_WHIL
   await vi.waitFor(() => expect(ran).toContain('next'), SOON)
 })
 
-it('goes on after the ends of several jobs could not be written down', { timeout: A_WHILE }, async () => {
+it('the worker runs jobs after the ends of several jobs could not be stored', { timeout: A_WHILE }, async () => {
   const names = ['one', 'two', 'three', 'four', 'five']
   // Each by itself: what ends at once is written down at once.
   names.forEach((name, i) => {
@@ -88,7 +88,7 @@ it('goes on after the ends of several jobs could not be written down', { timeout
   await vi.waitFor(() => expect(ran).toContain('next'), SOON)
 })
 
-it('stops in good time although the end of one that was given up never comes', { timeout: A_WHILE }, async () => {
+it('the worker stops in time although a job of its abandoned runner never ends', { timeout: A_WHILE }, async () => {
   const told = vi.spyOn(log(), 'error')
   let endStuck = () => {}
   during.stuck = () =>

@@ -75,7 +75,7 @@ function scripted() {
 }
 
 describe('a bulk run', () => {
-  it('asks about every key that matched when it was made, and about none that matches later', async () => {
+  it('looks up every key that matched when the run was created, and none that matches later', async () => {
     const desk = newDesk()
     const keys = [await desk.unknown(), await desk.unknown()]
     const first = barrier()
@@ -99,7 +99,7 @@ describe('a bulk run', () => {
     expect((await bench.recordOf(later.key)).state).toBe('unknown')
   })
 
-  it('keeps what became of each key that is named, once each, unknown ones too', async () => {
+  it('stores one outcome for each named key, even for a repeated id or an id that does not exist', async () => {
     const desk = newDesk()
     const [settled, away] = [await desk.unknown(), await desk.unknown()]
     const refused = newKey()
@@ -122,7 +122,7 @@ describe('a bulk run', () => {
     ])
   })
 
-  it('is in the log, and so is every key that it moved, under who asked for it', async () => {
+  it('is in the audit log under the requesting operator, and so is every key that it moved', async () => {
     const desk = newDesk()
     const key = await desk.unknown()
     desk.gateway.nextLookUp(() => found('ch_logged'))
@@ -150,7 +150,7 @@ describe('a bulk run', () => {
     expect((await bench.recordOf(key.key)).timeline.at(-1)).toMatchObject({ event: 'settled', by: run.id })
   })
 
-  it('is not made where its entry can’t be written, nor for a viewer', async () => {
+  it('is not created for a viewer, nor when its audit entry cannot be written', async () => {
     const desk = newDesk({ bulk: scripted().action })
     expect(await desk.runBulk(VERA, { action: 'reconcile', ids: ['a'], reason: 'x' })).toMatchObject({
       refused: 'forbidden',
@@ -162,7 +162,7 @@ describe('a bulk run', () => {
     expect(await bench.rows('SELECT 1 FROM run_items')).toEqual([])
   })
 
-  it('of one call is one run, however often the call is repeated', async () => {
+  it('is created once for one call, however often the call is repeated', async () => {
     const { action, asked } = scripted()
     const desk = newDesk({ bulk: action })
     const call = { ...OLGA, newId: () => 'run_same' }
@@ -175,7 +175,7 @@ describe('a bulk run', () => {
     expect(await desk.audit('run_same')).toHaveLength(1)
   })
 
-  it('may have ten thousand keys and no more', async () => {
+  it('accepts ten thousand keys and refuses more', async () => {
     const desk = newDesk({ bulk: scripted().action })
     const asked = { action: 'reconcile', reason: 'all of them' } as const
     expect(await desk.runBulk(OLGA, { ...asked, ids: idsOf(10_001) })).toMatchObject({ refused: 'too_many_keys' })
@@ -187,12 +187,12 @@ describe('a bulk run', () => {
     await ended(run.id)
   })
 
-  it('without a key has nothing to do', async () => {
+  it('succeeds at once when no key matches', async () => {
     const run = await begin(newDesk(), { filter: { state: ['unknown'] } })
     expect(await ended(run.id)).toMatchObject({ state: 'succeeded', done: 0, total: 0 })
   })
 
-  it('is not held up by a key that breaks', async () => {
+  it('continues with the other keys when the action throws for one key', async () => {
     const desk = newDesk({
       bulk: async (_, id) => {
         if (id === 'idem_1') throw new Error('a bug')
@@ -204,7 +204,7 @@ describe('a bulk run', () => {
     expect((await itemsOf(run.id))[1]).toEqual({ record_id: 'idem_1', outcome: { error: 'internal_error' } })
   })
 
-  it('works under its own name, twenty keys at a time', async () => {
+  it('works on twenty keys at a time, with its run id as the request id', async () => {
     const names = new Set<string | undefined>()
     let [now, most] = [0, 0]
     const desk = newDesk({
@@ -239,8 +239,8 @@ describe('a bulk run', () => {
   })
 })
 
-describe('stopping a bulk run', () => {
-  it('ends it after the batch that it is in; what is done stays done', async () => {
+describe('aborting a bulk run', () => {
+  it('ends the run after its current batch and keeps what is done', async () => {
     const { action, asked, hold } = scripted()
     const held = hold('idem_25')
     const desk = newDesk({ bulk: action })
@@ -257,7 +257,7 @@ describe('stopping a bulk run', () => {
     ])
   })
 
-  it('also ends one that nobody works on, once somebody takes it up', async () => {
+  it('ends a run whose worker is dead as soon as another node takes it over', async () => {
     const { action, hold, asked } = scripted()
     const held = hold('idem_0')
     const dead = newDesk({ bulk: action })
@@ -273,8 +273,8 @@ describe('stopping a bulk run', () => {
   })
 })
 
-describe('whoever works on a bulk run', () => {
-  it('is replaced when it falls silent: the next one does only the rest, and the old one changes nothing any more', async () => {
+describe('the worker of a bulk run', () => {
+  it('is replaced when its heartbeat stops: the next worker does only the rest, and the old one changes nothing', async () => {
     const old = scripted()
     const held = old.hold('idem_25')
     const dead = newDesk({ bulk: old.action })
@@ -296,7 +296,7 @@ describe('whoever works on a bulk run', () => {
     expect(await bench.rows('SELECT * FROM runs')).toEqual(before)
   })
 
-  it('that was replaced changes nothing while its successor is still at work', async () => {
+  it('changes nothing after it was replaced, even while its successor is still working', async () => {
     const [old, next] = [scripted(), scripted()]
     const [oldHeld, nextHeld] = [old.hold('idem_0'), next.hold('idem_0')]
     const slow = newDesk({ bulk: old.action })
@@ -314,7 +314,7 @@ describe('whoever works on a bulk run', () => {
     expect(old.asked).toHaveLength(20)
   })
 
-  it('is not replaced by a second one at the same time', async () => {
+  it('is replaced by exactly one of several other nodes', async () => {
     const old = scripted()
     old.hold('idem_0')
     const run = await begin(newDesk({ bulk: old.action }), { ids: idsOf(25) })
@@ -327,7 +327,7 @@ describe('whoever works on a bulk run', () => {
     desks = others
   })
 
-  it('hands it over at once when its node stops', async () => {
+  it('hands the run over at once when its node stops', async () => {
     const old = scripted()
     const held = old.hold('idem_5')
     const stopping = newDesk({ bulk: old.action })
@@ -345,7 +345,7 @@ describe('whoever works on a bulk run', () => {
     expect(next.asked).toEqual(idsOf(45).slice(20))
   })
 
-  it('leaves it as it is when the store is lost, for whoever comes after', async () => {
+  it('leaves the run unchanged when the store is lost, so that another worker can finish it', async () => {
     let lost = true
     const desk = newDesk({
       bulk: async () => {
@@ -362,7 +362,7 @@ describe('whoever works on a bulk run', () => {
     expect(await ended(run.id)).toMatchObject({ state: 'succeeded', done: 3 })
   })
 
-  it('shows that it lives while a batch waits for the provider', async () => {
+  it('writes its heartbeat while a batch waits for the provider', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
       const { action, hold } = scripted()
@@ -382,7 +382,7 @@ describe('whoever works on a bulk run', () => {
     }
   })
 
-  it('may be dead for long: the run is not failed like a daemon’s', async () => {
+  it('can miss its heartbeat without the run being marked as failed', async () => {
     const { action, hold } = scripted()
     const held = hold('idem_0')
     const run = await begin(newDesk({ bulk: action }), { ids: idsOf(1) })

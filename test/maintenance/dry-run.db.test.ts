@@ -36,7 +36,7 @@ async function dryRunOf(daemon: ReturnType<typeof reaper>) {
 }
 
 describe('a dry run', () => {
-  it('tells by rule and state what would happen, whose keys those are, and what would be left alone', async () => {
+  it('groups what would change by rule, state and tenant, and names what would be left alone', async () => {
     for (let i = 0; i < 3; i++) await record('completed')
     await record('completed', 'ten_gone')
     await record('failed_retryable')
@@ -71,7 +71,7 @@ describe('a dry run', () => {
     ])
   })
 
-  it('tells leases that were over before the call from those that were over after it', async () => {
+  it('separates leases that ended before the provider call from those that ended after it', async () => {
     const [before, after] = [await record('in_progress'), await record('in_progress')]
     await bench.rows(`UPDATE idempotency_records SET locked_until = now() - interval '1 s', external = id = $1`, [
       after,
@@ -86,7 +86,7 @@ describe('a dry run', () => {
     expect(run.sample).toEqual(expect.arrayContaining([before, after]))
   })
 
-  it('only counts where there are too many to look at each', async () => {
+  it('only counts when there are too many records to inspect', async () => {
     const many = { query: async () => [{ count: 250_000 }] } as unknown as Bench['store']
     const groups: Group[] = []
     for await (const batch of wouldTouch(many, 'expired', sql`true`)) groups.push(...(batch.groups ?? []))

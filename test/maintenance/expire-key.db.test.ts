@@ -30,7 +30,7 @@ describe('expiring a key', () => {
   it.each([
     ['completed', undefined, 201],
     ['failed_retryable', refused, null],
-  ] as const)('makes a tombstone of a %s one, as the reaper would: 410 from then on', async (state, script, status) => {
+  ] as const)('turns a %s key into a tombstone like the reaper: 410 from then on', async (state, script, status) => {
     const key = await finished(script)
     await bench.rows(
       `INSERT INTO tenant_live_keys VALUES ('ten_bench', 5) ON CONFLICT (tenant_id) DO UPDATE SET count = 5`,
@@ -61,7 +61,7 @@ describe('expiring a key', () => {
     ])
   })
 
-  it('is refused for another version before anything else, then for what may not expire', async () => {
+  it('is refused for an outdated version first, then for a state that can’t expire', async () => {
     const unknown = await finished(timedOut)
     expect(await expire({ ...unknown, version: unknown.version - 1 })).toMatchObject({
       refused: 'changed_since_loaded',
@@ -75,14 +75,14 @@ describe('expiring a key', () => {
     expect(await expire({ id: 'idem_00000000000000000000000000', version: 1 })).toMatchObject({ refused: 'not_found' })
   })
 
-  it('is refused while evidence says that what was taken for not executed was', async () => {
+  it('is refused for a failed_retryable key with evidence that it was executed', async () => {
     const key = await finished(refused)
     await bench.rows('UPDATE idempotency_records SET effect_evidence = true WHERE id = $1', [key.id])
     expect(await expire(key)).toMatchObject({ refused: 'not_expirable' })
     expect((await bench.recordOf(key.key)).state).toBe('failed_retryable')
   })
 
-  it('waits for whoever has the record in hand, and finds it changed', async () => {
+  it('waits for a concurrent transaction on the record, then is refused because the record changed', async () => {
     const key = await finished(refused)
     const rival = await bench.transaction()
     await rival.query('UPDATE idempotency_records SET version = version + 1 WHERE id = $1', [key.id])
@@ -94,7 +94,7 @@ describe('expiring a key', () => {
     expect(await desk.audit(key.id)).toEqual([])
   })
 
-  it('is not for viewers, and nothing happens where its entry can’t be written', async () => {
+  it('is forbidden for viewers, and changes nothing when its audit entry can’t be written', async () => {
     const key = await finished()
     expect(await desk.expireKey(VERA, { ...key, reason: 'asked to' })).toMatchObject({ refused: 'forbidden' })
     await bench.rows('ALTER TABLE audit_entries ADD CONSTRAINT refused CHECK (action <> $$key.expire$$) NOT VALID')

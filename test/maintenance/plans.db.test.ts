@@ -21,7 +21,7 @@ it.each([
   ['keys past their retention', RUN_OUT, 'expires_at', 'records_to_expire', 'expires_at'],
   ['tombstones', stoodFor(168), 'expired_at', 'records_tombstones', 'expired_at'],
   ['unknown outcomes that are due', DUE, 'reconcile_after', 'records_to_reconcile', 'reconcile_after'],
-] as const)('%s', async (_, predicate, order, index, bound) => {
+] as const)('%s are found by a range scan of their index', async (_, predicate, order, index, bound) => {
   const { text, values } = sql`EXPLAIN SELECT r.id FROM idempotency_records r WHERE ${predicate}`
   await db.query('SET enable_seqscan = off')
   await db.query('SET enable_bitmapscan = off')

@@ -50,7 +50,7 @@ describe('the reaper', () => {
     expect((await bench.recordOf(young)).state).toBe('completed')
   })
 
-  it('never touches what is unknown or in progress, however old', async () => {
+  it('never expires a key that is unknown or in progress, however old', async () => {
     const unknown = await finished(timedOut)
     const hang = barrier()
     gateway.nextCall(() => hang.pass().then(timedOut))
@@ -65,14 +65,14 @@ describe('the reaper', () => {
     await owner
   })
 
-  it('does not expire a key that was thought not executed while evidence of its charge waits', async () => {
+  it('does not expire a retryable key with evidence of a charge', async () => {
     const key = await finished(refused)
     await bench.rows('UPDATE idempotency_records SET effect_evidence = true WHERE key = $1', [key])
     await bench.endRetention(key)
     expect(await runOnce(reap())).toEqual({})
   })
 
-  it('deletes tombstones after their time; orders and ledger stay', async () => {
+  it('deletes tombstones after their time, and keeps orders and ledger', async () => {
     const key = await finished()
     await bench.endRetention(key)
     await runOnce(reap())
@@ -86,7 +86,7 @@ describe('the reaper', () => {
     expect(await bench.rows('SELECT record_id FROM ledger_entries')).toEqual([{ record_id }])
   })
 
-  it('does each key once when two reap at the same time, and tells how many tombstones went', async () => {
+  it('deletes each tombstone once when two reapers run concurrently, and reports how many', async () => {
     await bench.rows(
       `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
          request, request_id, retention_seconds, created_at, expires_at, timeline)
@@ -106,7 +106,7 @@ describe('the reaper', () => {
     expect(told.reduce((sum, count) => sum + count, 0)).toBe(1200)
   })
 
-  it('gives a tenant its live keys back', async () => {
+  it('lowers a tenant’s count of live keys by what it expires', async () => {
     const key = await finished()
     await bench.rows(
       `INSERT INTO tenant_live_keys VALUES ('ten_bench', 5) ON CONFLICT (tenant_id) DO UPDATE SET count = 5`,
@@ -116,7 +116,7 @@ describe('the reaper', () => {
     expect(await bench.rows('SELECT count FROM tenant_live_keys')).toEqual([{ count: '4' }])
   })
 
-  it('finds what is due through its own index', async () => {
+  it('finds due keys and due tombstones by their own indexes', async () => {
     for (const [index, predicate, order] of [
       ['records_to_expire', RUN_OUT, sql`r.expires_at`],
       ['records_tombstones', stoodFor(1), sql`r.expired_at`],

@@ -108,7 +108,7 @@ describe('the reconciler', () => {
     expect((await bench.recordOf(key)).state).toBe('failed_retryable')
   })
 
-  it('waits for the settle window without counting, and without raising the version', async () => {
+  it('reschedules to the end of the settle window without counting the look-up or raising the version', async () => {
     const key = await unknownOrder()
     const before = await bench.recordOf(key)
     await run()
@@ -118,7 +118,7 @@ describe('the reconciler', () => {
     expect(await run()).toEqual({})
   })
 
-  it('asks later and later while the provider is away, then tells people and asks no more', async () => {
+  it('looks up at growing intervals while the provider is unreachable, then dead-letters the key and stops', async () => {
     const key = await unknownOrder()
     gateway.nextLookUp(...Array.from({ length: 3 }, () => () => ({ kind: 'unreachable', code: 'down' }) as const))
     const pauses: number[] = []
@@ -139,7 +139,7 @@ describe('the reconciler', () => {
     expect(await run()).toEqual({})
   })
 
-  it('asks once for each key when two reconcile at the same time', async () => {
+  it('looks up each key once when two reconcilers run at the same time', async () => {
     for (let i = 0; i < 5; i++) await unknownOrder()
     gateway.nextLookUp(...Array.from({ length: 5 }, () => () => found()))
     const [first, second] = await Promise.all([run(), run()])
@@ -148,7 +148,7 @@ describe('the reconciler', () => {
     expect(await bench.rows('SELECT count(*)::int AS n FROM ledger_entries')).toEqual([{ n: 5 }])
   })
 
-  it('writes nothing when the record moved on while it asked', async () => {
+  it('writes nothing when the record was settled during the look-up', async () => {
     const key = await unknownOrder()
     const { id } = await bench.recordOf(key)
     const asked = barrier()
@@ -164,7 +164,7 @@ describe('the reconciler', () => {
     expect(await bench.recordOf(key)).toMatchObject({ response_status: 201, effect_ref: 'ch_first' })
   })
 
-  it('does not take one attempt’s decline for all of them before the window is over', async () => {
+  it('does not settle a key of two attempts by one decline before the settle window is over', async () => {
     const key = newKey()
     gateway.nextCall(() => ({ kind: 'not_executed', code: 'refused' }), timedOut)
     const body = orderOf()
@@ -182,7 +182,7 @@ describe('the reconciler', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', response_status: 402 })
   })
 
-  it('has the worker run an accepted request again that turned out not executed', async () => {
+  it('has the worker run an accepted request again when it was not executed', async () => {
     const key = await unknownOrder({ acceptedAs: true })
     await settleWindowOver(key)
     await bench.rows('DELETE FROM graphile_worker._private_jobs')
@@ -195,7 +195,7 @@ describe('the reconciler', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', attempt: 2 })
   })
 
-  it('gives a refund’s held amount back when it was not executed', async () => {
+  it('releases the held amount of a refund that was not executed', async () => {
     const orderId = await bench.paidOrder(1000)
     const key = newKey()
     gateway.nextCall(timedOut)
@@ -208,7 +208,7 @@ describe('the reconciler', () => {
     ])
   })
 
-  it('reports and changes nothing where the outcome is known', async () => {
+  it('reports the provider’s verdict and changes nothing when the outcome is already known', async () => {
     const key = newKey()
     gateway.nextCall(() => declined('ch_4'))
     await bench.place(gateway, orderOf(), { key })
@@ -218,13 +218,13 @@ describe('the reconciler', () => {
     expect(await bench.recordOf(key)).toEqual(before)
   })
 
-  it('finds in a dry run what is due, and asks nobody', async () => {
+  it('counts the due look-ups in a dry run without calling the provider', async () => {
     await unknownOrder()
     expect(await runOnce(reconciler(options()), { dryRun: true })).toEqual({ lookUps: 1 })
     expect(gateway.lookUps).toHaveLength(0)
   })
 
-  it('releases a refused refund whose owner died before it could say so; its retry gets the stored refusal', async () => {
+  it('releases a refund that the reservation ruled out and whose owner died; a retry gets the stored refusal', async () => {
     const key = newKey()
     const dead = {
       ...bench.boundary,
@@ -243,7 +243,7 @@ describe('the reconciler', () => {
     expect(await reconcile(options(), id, 'operator')).toMatchObject({ settled: false })
   })
 
-  it('is not held up by a look-up that breaks, and counts it', async () => {
+  it('goes on after a look-up that throws, and counts that look-up', async () => {
     const [broken, fine] = [await unknownOrder(), await unknownOrder()]
     const { id } = await bench.recordOf(broken)
     const answer = (request: { providerKey: string }) => {
@@ -256,7 +256,7 @@ describe('the reconciler', () => {
     expect((await bench.recordOf(fine)).state).toBe('completed')
   })
 
-  it('tells people of a charge that another record has booked, and asks no more in the end', async () => {
+  it('opens a discrepancy for a charge that another record has booked, and finally dead-letters the key', async () => {
     const [first, second] = [await unknownOrder(), await unknownOrder()]
     gateway.nextLookUp(
       () => found('ch_same'),
@@ -274,7 +274,7 @@ describe('the reconciler', () => {
     ])
   })
 
-  it('gives nothing back while evidence of the refund is stored, and settles with that', async () => {
+  it('settles a refund by its stored evidence instead of releasing the held amount', async () => {
     const orderId = await bench.paidOrder(1000)
     const key = newKey()
     gateway.nextCall(timedOut)
@@ -296,7 +296,7 @@ describe('the reconciler', () => {
     })
   })
 
-  it('counts the look-ups of each attempt by themselves', async () => {
+  it('counts look-ups from zero for each attempt', async () => {
     const key = newKey()
     const body = orderOf()
     gateway.nextCall(timedOut, timedOut)

@@ -61,8 +61,8 @@ function told<T>(result: T): Exclude<T, { refused: unknown }> {
 }
 const seen = async (id: string) => told(await runs.seeRun(VERA, { id }))
 
-describe('a run as people read it', () => {
-  it('names who asked, and nobody where it was the schedule', async () => {
+describe('the view of a run', () => {
+  it('names the operator who requested it, and none for a scheduled run', async () => {
     const [asked, scheduled, stranger] = [
       await ran(),
       await ran({ scheduled: true, requested_by: 'node-1' }),
@@ -73,7 +73,7 @@ describe('a run as people read it', () => {
     expect((await seen(stranger)).by).toBe('ADMIN_TOKEN')
   })
 
-  it('is held against the last dry run of its kind shortly before it, and no other', async () => {
+  it('shows the last dry run of its kind shortly before it, and no other', async () => {
     await ran({ dry_run: true, done: 9, ago: 3600 })
     await ran({ dry_run: true, done: 8, ago: 120, kind: 'sweeper' })
     await ran({ dry_run: true, done: 7, ago: 110, state: 'failed' })
@@ -84,18 +84,18 @@ describe('a run as people read it', () => {
     expect((await seen(await ran({ kind: 'ledger', ago: 90 }))).previewed).toBeNull()
   })
 
-  it('whose node has not been heard of is lost, but for a bulk run, which another node takes up', async () => {
+  it('marks a run without a recent heartbeat as lost, except a bulk run, which another node continues', async () => {
     const running = { state: 'running' }
     expect((await seen(await ran({ ...running, unheard: 10 }))).lost).toBe(false)
     expect((await seen(await ran({ ...running, unheard: 90 }))).lost).toBe(true)
     expect((await seen(await ran({ ...running, unheard: 90, kind: 'bulk' }))).lost).toBe(false)
   })
 
-  it('that does not exist is not found', async () => {
+  it('is not_found for a run that does not exist', async () => {
     expect(await runs.seeRun(VERA, { id: newId('run') })).toMatchObject({ refused: 'not_found' })
   })
 
-  it('shows its keys as they are now, and which of them are gone', async () => {
+  it('shows the run’s keys as they are now, and which of them are deleted', async () => {
     const there = await recordIn(bench.db, 'unknown')
     const run = await ran({ sample: [there, 'idem_gone'], done: 2 })
     const { items, next } = told(await runs.seeRunKeys(VERA, { runId: run, limit: 1, after: 0 }))
@@ -105,8 +105,8 @@ describe('a run as people read it', () => {
   })
 })
 
-describe('the history', () => {
-  it('leaves out what the schedule found nothing to do for, unless it is asked for', async () => {
+describe('the history of runs', () => {
+  it('leaves out scheduled runs that found nothing to do, unless the filter includes them', async () => {
     await ran({ scheduled: true })
     const found = await ran({ scheduled: true, done: 1 })
     const asked = await ran({ ago: 30 })
@@ -119,7 +119,7 @@ describe('the history', () => {
     expect(await list({ asked: false })).toEqual([found])
   })
 
-  it('goes on where a page ended', async () => {
+  it('continues on the second page where the first ended', async () => {
     for (let ago = 1; ago <= 5; ago++) await ran({ ago })
     const first = told(await runs.seeRuns(VERA, { filter: {}, limit: 3, after: null }))
     const second = told(await runs.seeRuns(VERA, { filter: {}, limit: 3, after: first.next }))
@@ -128,18 +128,18 @@ describe('the history', () => {
   })
 })
 
-describe('how the daemons stand', () => {
+describe('the status of the daemons', () => {
   const statusOf = async (kind: DaemonKind) =>
     told(await runs.seeDaemons(VERA, undefined)).daemons.find((status) => status.kind === kind)!
 
-  it('all four, in their order, with what was never run', async () => {
+  it('lists all four in order, including one that never ran', async () => {
     const { daemons, tombstoneHours } = told(await runs.seeDaemons(VERA, undefined))
     expect(daemons.map(({ kind }) => kind)).toEqual(['sweeper', 'reaper', 'reconciler', 'ledger'])
     expect(daemons[1]).toMatchObject({ intervalMs: 0, nextRunAt: null, last: null, running: null, bars: [] })
     expect(tombstoneHours).toBe(168)
   })
 
-  it('says when it runs next, what is under way, and what its last thirty runs came to', async () => {
+  it('has the next run, the current run, and the results of the last thirty runs', async () => {
     const next = new Date(Date.now() + 24_000)
     await insertInto(bench.db, 'schedules', { kind: 'sweeper', next_run_at: next })
     for (let i = 1; i <= 35; i++) await ran({ kind: 'sweeper', scheduled: true, done: i, ago: 1000 - i })

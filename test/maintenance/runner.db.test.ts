@@ -27,8 +27,8 @@ async function runSweeper(desk: Desk, asked: { dryRun?: boolean; reason?: string
   return run
 }
 
-describe('a daemon’s run by hand', () => {
-  it('is answered when it has ended, and is in the log', async () => {
+describe('a daemon’s run that an operator starts', () => {
+  it('is answered after its end, and is in the audit log', async () => {
     const desk = openDesk(bench, { daemons: [oneBatch] })
     const run = await runSweeper(desk, { reason: 'after the outage' })
     expect(run).toEqual({
@@ -61,7 +61,7 @@ describe('a daemon’s run by hand', () => {
     ])
   })
 
-  it('that takes longer is answered while it goes on', async () => {
+  it('is answered as still running when it takes longer than the answer limit, and goes on', async () => {
     const second = barrier()
     const daemon = daemonOf(async function* () {
       yield ONE
@@ -78,7 +78,7 @@ describe('a daemon’s run by hand', () => {
     expect(await desk.showRun(VERA, { id: run.id, limit: 10, after: 0 })).toMatchObject({ run: { done: 2 } })
   })
 
-  it('of one call is one run, however often the call is repeated', async () => {
+  it('is started only once when its call is repeated', async () => {
     let began = 0
     const hold = barrier()
     const daemon = daemonOf(async function* () {
@@ -98,7 +98,7 @@ describe('a daemon’s run by hand', () => {
     expect(await desk.audit('run_same')).toHaveLength(1)
   })
 
-  it('works under its own name', async () => {
+  it('has its run id as the request id', async () => {
     const names: (string | undefined)[] = []
     const daemon = daemonOf(async function* () {
       names.push(currentRequestId())
@@ -110,7 +110,7 @@ describe('a daemon’s run by hand', () => {
     expect(currentRequestId()).toBeUndefined()
   })
 
-  it('does not begin where its entry can’t be written, nor for a viewer', async () => {
+  it('does not start when its audit entry can’t be written, nor for a viewer', async () => {
     let began = 0
     const daemon = daemonOf(async function* () {
       began++
@@ -125,7 +125,7 @@ describe('a daemon’s run by hand', () => {
     expect(began).toBe(0)
   })
 
-  it('ends with its batch when the node stops', async () => {
+  it('ends as aborted after its current batch when the node stops', async () => {
     const between = barrier()
     const daemon = daemonOf(async function* () {
       await between.pass()
@@ -142,7 +142,7 @@ describe('a daemon’s run by hand', () => {
 })
 
 describe('stopping a run', () => {
-  it('is in the log, and refused for one that has ended or never was', async () => {
+  it('is in the audit log once, and is refused for a run that has ended or does not exist', async () => {
     const between = barrier()
     const daemon = daemonOf(async function* () {
       yield ONE
@@ -169,7 +169,7 @@ describe('stopping a run', () => {
   })
 })
 
-it('a run whose node died has ended, whoever wants to stop it', async () => {
+it('a run whose node died is marked as failed, and stopping it is refused as already_ended', async () => {
   await bench.rows(
     `INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, state, counts, sample, heartbeat_at)
      VALUES ('run_dead', 'reaper', false, false, 'opr_olga', 'running', '{}', '{}', now() - interval '61 s')`,
@@ -179,7 +179,7 @@ it('a run whose node died has ended, whoever wants to stop it', async () => {
 })
 
 describe('the history of runs', () => {
-  it('is newest first, page by page without a gap, by kind, state and whether it was dry', async () => {
+  it('is listed newest first without gaps between pages, filtered by kind, state or dry run', async () => {
     await bench.rows(
       `INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, state, counts, sample, started_at, finished_at)
        SELECT 'run_' || n, (ARRAY['sweeper', 'reaper'])[1 + n % 2], n % 3 = 0, true, 'node-1', 'succeeded', '{}', '{}',
@@ -209,7 +209,7 @@ describe('the history of runs', () => {
     expect(await all({ state: 'failed' }, 4)).toEqual([])
   })
 
-  it('has no keys to show of a daemon’s run', async () => {
+  it('has no list of keys for a daemon’s run', async () => {
     const desk = openDesk(bench, { daemons: [oneBatch] })
     const { id } = await runSweeper(desk)
     expect(await desk.showRun(VERA, { id, limit: 10, after: 0 })).toMatchObject({ items: null })

@@ -21,7 +21,7 @@ function daemonOf(batches: Daemon['batches']): Daemon {
   return { kind: 'sweeper', batches }
 }
 
-describe('a run', () => {
+describe('a maintenance run', () => {
   it('shows its progress after each batch and ends with the sum', async () => {
     const second = barrier()
     const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
@@ -43,7 +43,7 @@ describe('a run', () => {
     })
   })
 
-  it('that was given up for dead stays so, and does no more', async () => {
+  it('that was failed as dead stays failed, and stops after its current batch', async () => {
     const between = barrier()
     let batches = 0
     const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
@@ -62,7 +62,7 @@ describe('a run', () => {
     expect(batches).toBe(2)
   })
 
-  it('stops after the batch in which somebody asked for it', async () => {
+  it('that is aborted stops after its current batch', async () => {
     const between = barrier()
     let batches = 0
     const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
@@ -79,7 +79,7 @@ describe('a run', () => {
     expect(await abortRun(bench.store, run.id)).toBeNull()
   })
 
-  it('that breaks is failed, with what it had done', async () => {
+  it('that throws is failed, with its count so far', async () => {
     const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
       yield { counts: { moved: 1 }, ids: ['a'] }
       throw new Error('broken on purpose')
@@ -89,7 +89,7 @@ describe('a run', () => {
     expect(await bench.rows('SELECT error FROM runs')).toEqual([{ error: 'broken on purpose' }])
   })
 
-  it('whose node died is not running any more', async () => {
+  it('is failed when its heartbeat is too old', async () => {
     await startRun(
       bench.store,
       daemonOf(async function* (): AsyncIterable<Batch> {}),
@@ -102,7 +102,7 @@ describe('a run', () => {
     expect(await bench.rows('SELECT state FROM runs')).toEqual([{ state: 'failed' }])
   })
 
-  it('keeps a sample of at most a hundred', async () => {
+  it('keeps a sample of at most 100 ids', async () => {
     const ids = Array.from({ length: 250 }, (_, i) => `id${i}`)
     const daemon = daemonOf(async function* (): AsyncIterable<Batch> {
       yield { counts: { moved: ids.length }, ids }
@@ -114,7 +114,7 @@ describe('a run', () => {
 })
 
 describe('a dry run', () => {
-  it('says how many records it would touch, and shows at most a hundred of them', async () => {
+  it('counts the records that it would touch, and samples at most 100 of them', async () => {
     await bench.rows(
       `INSERT INTO idempotency_records (id, tenant_id, endpoint, key, fingerprint, state, async, attempt, external,
          request, request_id, retention_seconds, created_at, expires_at, timeline)
@@ -130,7 +130,7 @@ describe('a dry run', () => {
 })
 
 describe('the schedule', () => {
-  it('lets one of several nodes run a daemon each interval', async () => {
+  it('runs a daemon on one of several nodes in each interval', async () => {
     const ran: string[] = []
     const daemon = (node: string) =>
       daemonOf(async function* (): AsyncIterable<Batch> {
@@ -151,7 +151,7 @@ describe('the schedule', () => {
     expect(await bench.rows('SELECT state FROM runs')).toHaveLength(2)
   })
 
-  it('runs nothing whose interval is 0, and stops only when what is under way has ended', async () => {
+  it('runs no daemon with an interval of 0, and stops only when the current run has ended', async () => {
     const hold = barrier()
     let off = 0
     const schedule = startSchedule(bench.store, 'n1', [

@@ -54,7 +54,7 @@ const accept = (key: string) =>
   bench.place(gateway, orderOf(), { key, acceptedAs: (recordId) => enqueueAccepted(recordId) })
 
 describe('the sweeper', () => {
-  it('moves expired leases of a phase that may have called to unknown, and leaves live ones alone', async () => {
+  it('moves records with expired leases that may have called the provider to unknown, and leaves live leases alone', async () => {
     const { keys, letGo } = await stuck(3)
     const live = barrier()
     gateway.nextCall(() => live.pass().then(timedOut))
@@ -74,7 +74,7 @@ describe('the sweeper', () => {
     await Promise.all([owner, letGo()])
   })
 
-  it('finds in a dry run what a run then moves, and changes nothing', async () => {
+  it('counts in a dry run what the next run moves, and changes nothing', async () => {
     const { keys, letGo } = await stuck(2)
     const before = await bench.rows('SELECT * FROM idempotency_records ORDER BY id')
     expect(await runOnce(sweep(), { dryRun: true })).toEqual({ leasesOver: 2 })
@@ -84,7 +84,7 @@ describe('the sweeper', () => {
     await letGo()
   })
 
-  it('does each key once when two sweep at the same time', async () => {
+  it('handles each key once when two nodes sweep at the same time', async () => {
     const { letGo } = await stuck(20)
     const [first, second] = await Promise.all([runOnce(sweep()), runOnce(sweep(bench.otherNode()))])
     expect((first.leasesOver ?? 0) + (second.leasesOver ?? 0)).toBe(20)
@@ -95,7 +95,7 @@ describe('the sweeper', () => {
     await letGo()
   })
 
-  it('settles at once where evidence of the charge came in while the lease was alive', async () => {
+  it('settles a record at once when evidence of its charge arrived before its lease ended', async () => {
     const { keys, letGo } = await stuck(1)
     const record = await bench.recordOf(keys[0]!)
     await bench.rows(
@@ -113,7 +113,7 @@ describe('the sweeper', () => {
     await letGo()
   })
 
-  it('ends an accepted request that nobody took up in time with a stored 408, and its order is abandoned', async () => {
+  it('ends an accepted request that no worker started in time with a stored 408 and an abandoned order', async () => {
     const key = newKey()
     await accept(key)
     await bench.endRetention(key)
@@ -125,7 +125,7 @@ describe('the sweeper', () => {
     expect(gateway.calls).toHaveLength(0)
   })
 
-  it('gives an accepted request a new job when its own was lost with its worker', async () => {
+  it('enqueues a new job for an accepted request whose job was lost with its worker', async () => {
     const key = newKey()
     await accept(key)
     const { id } = await bench.recordOf(key)

@@ -33,7 +33,7 @@ async function attemptsIn(outcome: Outcome): Promise<number> {
   return rows.reduce((sum, { value }) => sum + value, 0)
 }
 
-it('a request that reserved or claimed its key is an attempt, however it ended', async () => {
+it('a request that reserves or claims its key counts as one attempt, however it ends', async () => {
   const gateway = scriptedGateway()
   const key = newKey()
   const body = orderOf()
@@ -48,7 +48,7 @@ it('a request that reserved or claimed its key is an attempt, however it ended',
   expect(await attemptsIn(await bench.place(gateway, orderOf()))).toBe(1)
 })
 
-it('a replay, a duplicate, a reuse and an acceptance are none', async () => {
+it('a replay, a reuse, a 202 acceptance, an expired key and an unknown outcome count as no attempt', async () => {
   const gateway = scriptedGateway()
   const key = newKey()
   const body = orderOf()

@@ -17,7 +17,7 @@ beforeEach(() => site.newTenant())
 afterAll(() => site.close())
 
 describe('a request', () => {
-  it('that creates its record counts as created, whatever becomes of it', async () => {
+  it('that creates its record counts as created, whatever its outcome', async () => {
     expect(await site.counted(() => site.order({ body: orderOf() }))).toEqual({ reserve_created: 1 })
     expect(await site.counted(() => site.order({ body: orderOf('pm_declined') }))).toEqual({ reserve_created: 1 })
     expect(await site.counted(() => site.order({ body: orderOf('pm_refused_once') }))).toEqual({ reserve_created: 1 })
@@ -32,7 +32,7 @@ describe('a request', () => {
     })
   })
 
-  it('that finds the first one running counts as in progress', async () => {
+  it('that arrives while the first one is running counts as in progress', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     const held = site.holdAt('calling')
     const first = site.order(sent)
@@ -44,7 +44,7 @@ describe('a request', () => {
     expect(await statusOf(first)).toBe(201)
   })
 
-  it('that finds an accepted one running counts as in progress though it gets the same 202', async () => {
+  it('that repeats an accepted request counts as in progress, although it gets the same 202', async () => {
     const sent = { key: randomUUID(), body: orderOf(), prefer: 'respond-async' }
     expect(await site.counted(async () => expect(await statusOf(site.order(sent))).toBe(202))).toEqual({
       reserve_created: 1,
@@ -61,7 +61,7 @@ describe('a request', () => {
     expect(await site.counted(() => site.order(sent))).toEqual({ reserve_replay: 1 })
   })
 
-  it('whose key stands for another one counts as misuse, and is a row', async () => {
+  it('that reuses a key with another body counts as misuse, and is stored with the changed paths', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     await site.order(sent)
     const body = { ...sent.body, note: 'another', items: [{ ...sent.body.items[0]!, quantity: 3 }] }
@@ -84,7 +84,7 @@ describe('a request', () => {
     ])
   })
 
-  it('whose key stands for another one of another order says so by the path’s parameter', async () => {
+  it('that reuses a refund’s key for another order counts as misuse, with the path’s parameter as the change', async () => {
     const orders = await Promise.all([site.order({ body: orderOf() }), site.order({ body: orderOf() })])
     const [first, second] = await Promise.all(orders.map(async (response) => (await response.json()).id as string))
     const key = randomUUID()
@@ -97,7 +97,7 @@ describe('a request', () => {
     ])
   })
 
-  it('that takes up a record proven not executed counts as a retry', async () => {
+  it('that runs a key again that was proven not executed counts as a retry', async () => {
     const sent = { key: randomUUID(), body: orderOf('pm_refused_once') }
     expect(await statusOf(site.order(sent))).toBe(503)
     expect(await site.counted(async () => expect(await statusOf(site.order(sent))).toBe(201))).toEqual({
@@ -105,7 +105,7 @@ describe('a request', () => {
     })
   })
 
-  it('that a worker runs again counts as a retry too', async () => {
+  it('that a worker runs again counts as a retry', async () => {
     const sent = { key: randomUUID(), body: orderOf('pm_refused_once'), prefer: 'respond-async' }
     await site.order(sent)
     const id = await site.recordId(sent.key)
@@ -115,14 +115,14 @@ describe('a request', () => {
     })
   })
 
-  it('that is refused before the boundary counts as nothing', async () => {
+  it('that is refused as invalid counts as nothing', async () => {
     expect(await site.counted(async () => expect(await statusOf(site.order({ body: {} }))).toBe(400))).toEqual({})
     expect(
       await site.counted(async () => expect(await statusOf(site.order({ key: 'short', body: orderOf() }))).toBe(400)),
     ).toEqual({})
   })
 
-  it('for which the store can’t be asked counts as a store error of its tenant', async () => {
+  it('that fails because the database is unreachable counts as a store error of its tenant', async () => {
     await site.order({ body: orderOf() })
     const { query } = site.node.store
     site.node.store.query = () => Promise.reject(new StoreUnavailable(connectionLost()))
@@ -137,7 +137,7 @@ describe('a request', () => {
     }
   })
 
-  it('whose store was lost after the call counts as one too', async () => {
+  it('that loses the database after the provider call counts as created and as a store error', async () => {
     const { query, queryPastCircuit } = site.node.store
     let away = true
     const lost: Services['store']['query'] = (statement) =>
@@ -158,8 +158,8 @@ describe('a request', () => {
   })
 })
 
-describe('the store', () => {
-  it('has the same numbers as Prometheus, series by series', async () => {
+describe('the counters of a tenant', () => {
+  it('are the same in the database as in Prometheus, series by series', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     for (let i = 0; i < 5; i++) await site.order(sent)
     await site.order({ ...sent, body: { ...sent.body, note: 'another' } })
@@ -182,7 +182,7 @@ describe('the store', () => {
     expect(record).toEqual({ replay_count: 4 })
   })
 
-  it('begins every counter of a tenant at zero, so that its first event has a rate', async () => {
+  it('all exist in Prometheus from its first request on, so that the first event has a rate', async () => {
     await site.order({ body: orderOf() })
     const families = await site.node.metrics.registry.getMetricsAsJSON()
     for (const name of COUNTER_NAMES) {

@@ -31,8 +31,8 @@ const minutes = () =>
 const total = async (metric: string) =>
   (await minutes()).filter((row) => row.metric === metric).reduce((sum, { value }) => sum + value, 0)
 
-describe('a flush', () => {
-  it('writes everything that was counted in one statement', async () => {
+describe('a metrics flush', () => {
+  it('writes all counts in one statement', async () => {
     const metrics = openMetrics(bench.store)
     for (let i = 0; i < 1000; i++) {
       metrics.observe(created(`ten_${i % 10}`))
@@ -51,7 +51,7 @@ describe('a flush', () => {
     await metrics.close()
   })
 
-  it('happens by itself within a few seconds', async () => {
+  it('runs by itself within a few seconds', async () => {
     const metrics = openMetrics(bench.store)
     metrics.observe(created('ten_timer'))
     await expect.poll(() => total('reserve_created')).toBe(1)
@@ -93,14 +93,14 @@ describe('a flush', () => {
     }
   })
 
-  it('happens for the last time when the node ends', async () => {
+  it('runs a last time when the node stops', async () => {
     const metrics = openMetrics(bench.store)
     metrics.storeFailed({ endpoint: ORDERS, tenantId: '' })
     await metrics.close()
     expect(await minutes()).toMatchObject([{ metric: 'store_error', tenant_id: '', endpoint: ORDERS, value: 1 }])
   })
 
-  it('books by the minute of the database, and a histogram by the bucket', async () => {
+  it('stores counts by the minute of the database clock, and histograms by bucket', async () => {
     const metrics = openMetrics(bench.store)
     const labels = { endpoint: ORDERS, tenantId: 'ten_a' }
     for (const seconds of [0.001, 0.0011, 61]) metrics.answered(labels, first, seconds)
@@ -118,7 +118,7 @@ describe('a flush', () => {
     for (const { at } of rows) expect(clock!.minute.getTime() - at.getTime()).toBeOneOf([0, 60_000])
   })
 
-  it('books what had to wait in the minute in which it was counted, but at most an hour back', async () => {
+  it('stores a delayed count under the minute in which it was counted, at most an hour back', async () => {
     const numbers = unsavedNumbers()
     const count = (metric: string, agoMs: number) => {
       const number = {
@@ -146,8 +146,8 @@ describe('a flush', () => {
   })
 })
 
-describe('two nodes', () => {
-  it('add to one minute, whichever comes first', async () => {
+describe('the metrics of two nodes', () => {
+  it('add up in the same minute, whichever node flushes first', async () => {
     const nodes = [openMetrics(bench.store), openMetrics(second)]
     for (let round = 0; round < 20; round++) {
       for (const [i, node] of nodes.entries()) {
@@ -161,7 +161,7 @@ describe('two nodes', () => {
     expect(await total('reserve_created')).toBe(2 * 20 * 50)
   })
 
-  it('lose what one had not flushed when it died, and nothing else', async () => {
+  it('lose only the counts that a dead node had not flushed', async () => {
     const dying = openMetrics(bench.store)
     dying.observe(created('ten_a'))
     await dying.flush()
@@ -174,13 +174,13 @@ describe('two nodes', () => {
   })
 })
 
-describe('a store that is away', () => {
+describe('metrics with an unreachable store', () => {
   const awayFor = (failures: number) => {
     let left = failures
     return tampered(bench.store, (send) => (left-- > 0 ? Promise.reject(connectionLost()) : send()))
   }
 
-  it('gets it all later, once', async () => {
+  it('are written once when the store is back', async () => {
     const metrics = openMetrics(awayFor(2))
     metrics.observe(created('ten_a'))
     await metrics.flush()
@@ -193,7 +193,7 @@ describe('a store that is away', () => {
     await metrics.close()
   })
 
-  it('costs bounded memory: what does not fit is lost to the store, what was there before is kept', async () => {
+  it('use bounded memory: new counts that do not fit are dropped, earlier ones are kept', async () => {
     const numbers = unsavedNumbers(3)
     const add = (metric: string) => {
       const number: UnsavedNumber = { metric, endpoint: '', tenantId: '', bucket: '', value: 1, countedMs: 0 }
@@ -214,7 +214,7 @@ describe('a store that is away', () => {
     expect(numbers.size).toBe(3)
   })
 
-  it('is not sent again what it refuses, so that this holds up nothing else', async () => {
+  it('are not sent again after the store refused them, so that later counts are written', async () => {
     let refusals = 0
     const store = tampered(bench.store, (send) =>
       refusals++ === 0 ? Promise.reject(Object.assign(new Error('a bug'), { code: '22P02' })) : send(),
@@ -228,7 +228,7 @@ describe('a store that is away', () => {
   })
 })
 
-describe('a bucket', () => {
+describe('the histogram bucket', () => {
   it.each([
     ['duration', 0, '0.001'],
     ['duration', 0.1, '0.1'],
@@ -241,7 +241,7 @@ describe('a bucket', () => {
     ['replay_delay', 3601, '21600'],
     ['replay_delay', 168 * 3600, '604800'],
     ['replay_delay', 168 * 3600 + 1, '+Inf'],
-  ] as const)('of %s takes %d in %s', (histogram, value, bucket) => {
+  ] as const)('of %s for %d is %s', (histogram, value, bucket) => {
     expect(BUCKETS[histogram][bucketOf(histogram, value)]).toBe(bucket)
   })
 })

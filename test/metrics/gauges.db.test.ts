@@ -30,8 +30,8 @@ async function unknownFor(seconds: number, deadLettered = false): Promise<void> 
   )
 }
 
-describe('the gauges', () => {
-  it('are all zero, and all there, where there is nothing', async () => {
+describe('the metric gauges', () => {
+  it('are all present and zero for an empty table', async () => {
     expect(await readGauges(bench.store)).toEqual({
       records: Object.fromEntries(STATES.map((state) => [state, { count: 0, estimated: false }])),
       oldestUnknownSeconds: 0,
@@ -39,7 +39,7 @@ describe('the gauges', () => {
     })
   })
 
-  it('count every state, in one statement', async () => {
+  it('count the records of every state in one statement', async () => {
     for (const [i, state] of STATES.entries()) for (let n = 0; n <= i; n++) await recordIn(bench.db, state)
     let records = {}
     const sent = await bench.sentBy(async () => {
@@ -49,7 +49,7 @@ describe('the gauges', () => {
     expect(records).toEqual(Object.fromEntries(STATES.map((state, i) => [state, { count: i + 1, estimated: false }])))
   })
 
-  it('count dead letters in both states that can be one', async () => {
+  it('count dead letters among unknown and failed_retryable records', async () => {
     await unknownFor(10, true)
     await unknownFor(10, false)
     const retryable = await recordIn(bench.db, 'failed_retryable')
@@ -61,9 +61,9 @@ describe('the gauges', () => {
   })
 
   it.each([
-    ['a record that is looked up', false],
+    ['a record due for lookup', false],
     ['a dead letter', true],
-  ])('tell for how long the oldest has been unknown: %s', async (_, deadLettered) => {
+  ])('report the age of the oldest unknown outcome, which is %s', async (_, deadLettered) => {
     await unknownFor(30)
     await unknownFor(5000, deadLettered)
     await unknownFor(700, !deadLettered)
@@ -72,7 +72,7 @@ describe('the gauges', () => {
     expect(oldestUnknownSeconds).toBeLessThan(5060)
   })
 
-  it('estimate what is finished and many, near the truth, and never read the whole table', {
+  it('estimate large numbers of finished records within 10 percent, without a scan of the whole table', {
     timeout: 30_000,
   }, async () => {
     await manyRecords({ completed: 30_000, expired: 24_000 })
@@ -133,10 +133,10 @@ async function manyRecords(counts: { completed: number; expired: number }): Prom
   client.release()
 }
 
-describe('a scrape', () => {
+describe('a metrics scrape', () => {
   const labels = { endpoint: 'POST /api/orders', tenantId: 'ten_a' }
 
-  it('has the counters and leaves the gauges out while the store is away', async () => {
+  it('has the counters but no gauges while the database is unreachable', async () => {
     const away = tampered(bench.store, () => Promise.reject(connectionLost()))
     const metrics = openMetrics(away)
     metrics.storeFailed(labels)
@@ -146,7 +146,7 @@ describe('a scrape', () => {
     await metrics.close()
   })
 
-  it('does not wait for a slow store, nor ask it again meanwhile', async () => {
+  it('does not wait for a slow database, and sends it no second query meanwhile', async () => {
     const slow = barrier()
     let asked = 0
     const store = tampered(bench.store, async (send) => {

@@ -51,7 +51,7 @@ interface Row {
 }
 const rows = () => bench.rows<Row>('SELECT * FROM misuse ORDER BY at, id')
 
-describe('where two requests differ', () => {
+describe('the paths at which two requests differ', () => {
   it.each<[string, unknown, unknown, string[]]>([
     ['a member', { note: 'a' }, { note: 'b' }, ['$.note']],
     ['an element’s member', { items: [{ quantity: 1 }] }, { items: [{ quantity: 2 }] }, ['$.items[0].quantity']],
@@ -59,29 +59,29 @@ describe('where two requests differ', () => {
     ['a member that only one has', { a: 1 }, { a: 1, note: 'x' }, ['$.note']],
     ['all of it', { a: 1 }, [1], ['$']],
     ['nothing', { a: 1, b: 2 }, { b: 2, a: 1 }, []],
-  ])('is told relative to the body: %s', (_, stored, sent, paths) => {
+  ])('are given relative to the body: %s', (_, stored, sent, paths) => {
     expect(misusedPaths(input(stored), input(sent))).toEqual(paths)
   })
 
-  it('is told of the path’s own parameters as $params', () => {
+  it('name parameters of the URL path as $params', () => {
     expect(misusedPaths(input({ a: 1 }, { id: 'ord_1' }), input({ a: 2 }, { id: 'ord_2' }))).toEqual([
       '$params.id',
       '$.a',
     ])
   })
 
-  it('can’t be told once the stored request is erased', () => {
+  it('are empty once the stored request is erased', () => {
     expect(misusedPaths(null, input({ a: 1 }))).toEqual([])
   })
 
-  it('is told in so many words and no more', () => {
+  it('are at most fifty', () => {
     const wide = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`m${i}`, i]))
     expect(misusedPaths(input(wide, { id: 'a' }), input({}, { id: 'b' }))).toHaveLength(50)
   })
 })
 
 describe('a misuse', () => {
-  it('is a row that says where, and never what', async () => {
+  it('is stored as a row with the differing paths and without any value', async () => {
     const secret = 'pm_4242424242424242'
     const stored = input(orderOf({ paymentMethod: secret, note: 'the first note' }), { id: 'ord_first' })
     const sent = input(orderOf({ paymentMethod: 'pm_other_secret', note: 'the second note' }), { id: 'ord_second' })
@@ -103,12 +103,12 @@ describe('a misuse', () => {
       expect(text).not.toContain(value)
   })
 
-  it('that can’t be written changes nothing', async () => {
+  it('that can’t be stored raises no error', async () => {
     const away = tampered(bench.store, () => Promise.reject(connectionLost()))
     await expect(openMisuseLog(away).record(misused())).resolves.toBeUndefined()
   })
 
-  it('is found by the boundary together with what the key stands for', async () => {
+  it('is reported by the boundary together with the key’s stored request', async () => {
     const key = newKey()
     const first = orderOf()
     await bench.place(scriptedGateway(), first, { key })
@@ -116,7 +116,7 @@ describe('a misuse', () => {
     expect(second).toMatchObject({ kind: 'misuse', stored: { params: {}, body: first } })
   })
 
-  it('of a key whose request is erased finds nothing to compare with', async () => {
+  it('of a key whose request is erased is reported without a stored request', async () => {
     const key = newKey()
     const first = orderOf()
     await bench.place(scriptedGateway(), first, { key })
@@ -131,15 +131,15 @@ describe('a misuse', () => {
   })
 })
 
-describe('a key that is hammered', () => {
-  it('gets a row for each misuse as long as it may, at the same time too', async () => {
+describe('a key that is misused many times', () => {
+  it('gets a row for each of sixty simultaneous misuses', async () => {
     const log = openMisuseLog(bench.store)
     await Promise.all(Array.from({ length: 60 }, (_, i) => log.record(misused({ requestId: `req_${i}` }))))
     const found = await rows()
     expect(new Set(found.map(({ request_id }) => request_id)).size).toBe(60)
   })
 
-  it('gets exactly a hundred rows in a minute, and costs few statements beyond', async () => {
+  it('gets exactly a hundred rows a minute, and further misuses cost few statements', async () => {
     const log = openMisuseLog(bench.store)
     const sent = await bench.sentBy(() =>
       Promise.all(Array.from({ length: 500 }, (_, i) => log.record(misused({ requestId: `req_${i}` })))),
@@ -148,7 +148,7 @@ describe('a key that is hammered', () => {
     expect(sent.length).toBeLessThan(120)
   })
 
-  it('gets as many, and no more, from two nodes together', async () => {
+  it('gets exactly a hundred rows a minute from two nodes together', async () => {
     const logs = [openMisuseLog(bench.store), openMisuseLog(second)]
     await Promise.all(Array.from({ length: 200 }, (_, i) => logs[i % 2]!.record(misused({ requestId: `req_${i}` }))))
     expect(await rows()).toHaveLength(MAX_ROWS_A_MINUTE)
@@ -157,7 +157,7 @@ describe('a key that is hammered', () => {
   it.each([
     [5, 7],
     [99, 100],
-  ])('has %d rows, and two nodes add one at the same moment: %d', async (before, after) => {
+  ])('has %d rows, and after two nodes add one each at the same moment: %d', async (before, after) => {
     const log = openMisuseLog(bench.store)
     for (let i = 0; i < before; i++) await log.record(misused({ requestId: `req_${i}` }))
     const transaction = await bench.transaction()
@@ -171,14 +171,14 @@ describe('a key that is hammered', () => {
     expect(await rows()).toHaveLength(after)
   })
 
-  it('leaves other keys alone', async () => {
+  it('does not use up the rows of another key', async () => {
     const log = openMisuseLog(bench.store)
     await Promise.all(Array.from({ length: 150 }, () => log.record(misused())))
     await log.record(misused({ recordId: 'idem_other' }))
     expect(await rows()).toHaveLength(MAX_ROWS_A_MINUTE + 1)
   })
 
-  it('is heard again when the minute has moved on', async () => {
+  it('gets rows again in the next minute', async () => {
     await Promise.all(
       Array.from({ length: 100 }, (_, i) => openMisuseLog(bench.store).record(misused({ requestId: `${i}` }))),
     )

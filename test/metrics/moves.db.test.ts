@@ -61,20 +61,20 @@ async function sent(paymentMethod: string, status: number, prefer?: string) {
 }
 const runJob = async (key: string) => runAcceptedJob(site.node.boundary, site.node.operations, (await seen(key)).id)
 
-describe('a move is counted once, under its name:', () => {
-  it('an order that works', async () => {
+describe('the move metric', () => {
+  it('counts reserved and settled for an order that is charged or declined', async () => {
     expect(await moved(() => sent('pm_ok', 201))).toEqual({ reserved: 1, settled: 1 })
     expect(await moved(() => sent('pm_declined', 402))).toEqual({ reserved: 1, settled: 1 })
   })
 
-  it('no replay, no duplicate and no misuse', async () => {
+  it('counts nothing for replays and misuse', async () => {
     const order = await sent('pm_ok', 201)
     const again = () => Promise.all([site.order(order), site.order(order)])
     expect(await moved(again)).toEqual({})
     expect(await moved(() => site.order({ ...order, body: { ...order.body, note: 'another' } }))).toEqual({})
   })
 
-  it('an accepted one, taken up by a worker', async () => {
+  it('counts accepted for an accepted request, then claimed and settled when a worker runs it', async () => {
     let key = ''
     const accept = async () => {
       key = (await sent('pm_ok', 202, 'respond-async')).key
@@ -84,7 +84,7 @@ describe('a move is counted once, under its name:', () => {
     expect(await moved(() => runJob(key))).toEqual({})
   })
 
-  it('one that nobody took up, by the sweeper or by its late worker', async () => {
+  it('counts swept for an accepted request that ran out of time, by the sweeper or a late worker', async () => {
     const [first, second] = [await sent('pm_ok', 202, 'respond-async'), await sent('pm_ok', 202, 'respond-async')]
     await set(first.key, `expires_at = ${PAST}`)
     await set(second.key, `expires_at = ${PAST}`)
@@ -93,13 +93,13 @@ describe('a move is counted once, under its name:', () => {
     expect(await moved(() => site.run('sweeper'))).toEqual({})
   })
 
-  it('one that is released, and re-claimed', async () => {
+  it('counts released when the call was refused, and reclaimed when a retry runs the key again', async () => {
     const order = { key: randomUUID(), body: orderOf('pm_refused_once') }
     expect(await moved(() => site.order(order))).toEqual({ reserved: 1, released: 1 })
     expect(await moved(() => site.order(order))).toEqual({ reclaimed: 1, settled: 1 })
   })
 
-  it('one that was charged after all', async () => {
+  it('counts recharged once when the provider reports a charge for a released key', async () => {
     const { key } = await sent('pm_refused_once', 503)
     const told = async () =>
       applyProviderEvent(site.node.boundary, site.node.operations, {
@@ -112,21 +112,21 @@ describe('a move is counted once, under its name:', () => {
     expect(await moved(told)).toEqual({})
   })
 
-  it('an outcome that is lost and found out', async () => {
+  it('counts lost for an unknown outcome, and reconciled when the reconciler settles it', async () => {
     const lose = () => Promise.all([sent('pm_timeout_charged', 504), sent('pm_error_once', 504)])
     expect(await moved(lose)).toEqual({ reserved: 2, lost: 2 })
     expect(await moved(() => site.run('reconciler'))).toEqual({ reconciled: 2 })
     expect(Object.values(await stored('resolution'))).toEqual([2])
   })
 
-  it('an outcome that was nothing, once that is proof', async () => {
+  it('counts not_executed when no charge is found after the settle window', async () => {
     const { key } = await sent('pm_timeout_lost_once', 504)
     expect(await moved(() => site.run('reconciler'))).toEqual({})
     await set(key, `settles_at = ${PAST}, reconcile_after = ${PAST}`)
     expect(await moved(() => site.run('reconciler'))).toEqual({ not_executed: 1 })
   })
 
-  it('an outcome of which evidence was kept, when somebody asks the provider', async () => {
+  it('counts reconciled when an operator reconciles a key with stored evidence', async () => {
     const { key } = await sent('pm_timeout_charged', 504)
     const { id } = await seen(key)
     await site.sqlOf(
@@ -140,7 +140,7 @@ describe('a move is counted once, under its name:', () => {
     expect(await moved(() => reconcile(site.node.reconciliation, id, 'test'))).toEqual({ reconciled: 1 })
   })
 
-  it('a lease that ran out, by the sweeper or by the next request, and what its late owner knows', async () => {
+  it('counts lost for an expired lease, by the sweeper or the next request, and reconciled by its late owner', async () => {
     const order = { key: randomUUID(), body: orderOf() }
     const held = site.holdAt('called')
     const first = site.order(order)
@@ -162,7 +162,7 @@ describe('a move is counted once, under its name:', () => {
     await second
   })
 
-  it('what a person decides', async () => {
+  it('counts what an operator resolves and expires', async () => {
     const [charged, lost] = [await sent('pm_unreachable', 504), await sent('pm_unreachable', 504)]
     await set(lost.key, `settles_at = ${PAST}`)
     const decide = async (key: string, decision: Pick<Parameters<typeof resolve>[2], 'verdict' | 'providerRef'>) =>
@@ -178,7 +178,7 @@ describe('a move is counted once, under its name:', () => {
     expect(await moved(() => expire(lost.key))).toEqual({})
   })
 
-  it('what the reaper expires and deletes', async () => {
+  it('counts what the reaper expires and deletes', async () => {
     for (const order of [await sent('pm_ok', 201), await sent('pm_ok', 201), await sent('pm_refused_once', 503)])
       await set(order.key, `expires_at = ${PAST}`)
     expect(await moved(() => site.run('reaper'))).toEqual({ reaped: 2, reaped_retryable: 1 })
@@ -190,7 +190,7 @@ describe('a move is counted once, under its name:', () => {
     expect(await moved(() => site.run('reaper'))).toEqual({})
   })
 
-  it('what an owner writes down after its client had to go without', async () => {
+  it('counts settled when the owner stores the answer after its client got 504', async () => {
     const { query, queryPastCircuit } = site.node.store
     let away = true
     const lost: Services['store']['query'] = (statement) =>
@@ -206,7 +206,7 @@ describe('a move is counted once, under its name:', () => {
   })
 })
 
-it('moves are no counter of the contract', async () => {
+it('the move metric is not exposed to Prometheus', async () => {
   await sent('pm_ok', 201)
   expect(await site.node.metrics.registry.metrics()).not.toContain('_move')
 })

@@ -10,8 +10,8 @@ beforeAll(async () => {
 beforeEach(() => site.newTenant())
 afterAll(() => site.close())
 
-describe('an outcome', () => {
-  it('that becomes unknown, is asked about, and is found out', async () => {
+describe('the metric counters', () => {
+  it('count an unknown outcome when it is scheduled for lookup, retried, resolved and replayed', async () => {
     const sent = { key: randomUUID(), body: orderOf('pm_timeout_charged') }
     expect(await site.counted(async () => expect(await statusOf(site.order(sent))).toBe(504))).toEqual({
       reserve_created: 1,
@@ -27,7 +27,7 @@ describe('an outcome', () => {
     })
   })
 
-  it('that can’t be found out counts as failed for each look-up, and the dead letter not twice', async () => {
+  it('count each failed lookup of an unknown outcome, and nothing after its dead letter', async () => {
     const sent = { key: randomUUID(), body: orderOf('pm_unreachable') }
     await site.order(sent)
     expect(await site.counted(() => site.run('reconciler'))).toEqual({ reconcile_failed: 1 })
@@ -41,7 +41,7 @@ describe('an outcome', () => {
     expect(await site.counted(() => site.run('reconciler'))).toEqual({})
   })
 
-  it('of an owner whose lease ran out: a zombie, an unknown, a late result, and what it learned resolves it', async () => {
+  it('count an expired lease as a zombie, and the stale owner’s result as late and resolved', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     const held = site.holdAt('called')
     const first = site.order(sent)
@@ -57,7 +57,7 @@ describe('an outcome', () => {
     expect(learned).toEqual({ late_result: 1, reconcile_resolved: 1, reserve_replay: 1 })
   })
 
-  it('of an owner whose lease ran out is a zombie too when the next request finds it', async () => {
+  it('count a zombie also when the next request finds the expired lease', async () => {
     const sent = { key: randomUUID(), body: orderOf() }
     const held = site.holdAt('calling')
     const first = site.order(sent)

@@ -33,7 +33,7 @@ const recordOf = async (key: string) => {
 }
 
 describe('replays', () => {
-  it('are counted on their record without a write for each: a thousand cost one statement', async () => {
+  it('are counted on their record by one statement for a thousand replays', async () => {
     const metrics = openMetrics(bench.store)
     const { key, replay } = await completed()
     const before = await recordOf(key)
@@ -64,7 +64,7 @@ describe('replays', () => {
     for (const node of nodes) await node.close()
   })
 
-  it('of the same records on two nodes wait for each other, and never both', async () => {
+  it('of the same records are saved by two nodes without a deadlock', async () => {
     const ids = await Promise.all(
       Array.from({ length: 9 }, async () => (await bench.recordOf((await completed()).key)).id),
     )
@@ -92,7 +92,7 @@ describe('replays', () => {
     expect(rows).toEqual([{ replay_count: 2 }])
   })
 
-  it('are one update of the record a flush, however many there were', async () => {
+  it('update their record once per flush, however many there are', async () => {
     const { key } = await completed()
     const { id: recordId } = await bench.recordOf(key)
     const transaction = await bench.transaction()
@@ -105,7 +105,7 @@ describe('replays', () => {
     expect(rows).toEqual([{ updated: 1 }])
   })
 
-  it('of the first answer, and answers that are not replays, leave no mark', async () => {
+  it('don’t include the first answer, which writes no count to the record', async () => {
     const metrics = openMetrics(bench.store)
     const key = newKey()
     metrics.answered(labels, await bench.place(scriptedGateway(), orderOf(), { key }), 0.001)
@@ -114,7 +114,7 @@ describe('replays', () => {
     expect(await recordOf(key)).toMatchObject({ replay_count: 0, last_replayed_at: null })
   })
 
-  it('are kept by their delay since the first request', async () => {
+  it('are counted in buckets of their delay since the first request', async () => {
     const metrics = openMetrics(bench.store)
     const { replay } = await completed()
     const outcome = await replay()

@@ -29,8 +29,8 @@ const sumOf = (rows: { value: number }[]) => rows.reduce((sum, { value }) => sum
 const count = async (table: string) =>
   (await bench.rows<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`))[0]!.n
 
-describe('a roll-up', () => {
-  it('sums the minutes of an hour, each series and bucket by itself', async () => {
+describe('a metrics roll-up', () => {
+  it('sums the minutes of each hour, separately for each series and bucket', async () => {
     for (const minute of [0, 1, 60, 61, 62, 120]) await add(minute, 1)
     await add(0, 5, { tenant: 'ten_b' })
     await add(0, 7, { metric: 'duration', bucket: '0.1' })
@@ -51,7 +51,7 @@ describe('a roll-up', () => {
     expect(minutes!.same).toBe(true)
   })
 
-  it('run again changes nothing', async () => {
+  it('changes nothing when it runs again', async () => {
     for (const minute of [0, 30, 90, 300]) await add(minute, 3)
     await rollUpMetrics(bench.store)
     const before = await hours()
@@ -60,13 +60,13 @@ describe('a roll-up', () => {
     expect(sumOf(before)).toBe(12)
   })
 
-  it('of several nodes at once counts everything once', async () => {
+  it('counts everything once when several nodes run it at once', async () => {
     for (let minute = 0; minute < 180; minute++) await add(minute, 1)
     await Promise.all(Array.from({ length: 6 }, () => rollUpMetrics(bench.store)))
     expect(sumOf(await hours())).toBe(180)
   })
 
-  it('takes in what was flushed late', async () => {
+  it('includes counts that were flushed late', async () => {
     await add(5, 1)
     await add(50, 1)
     await rollUpMetrics(bench.store)
@@ -86,13 +86,13 @@ describe('a roll-up', () => {
     expect(sumOf(rows)).toBe(30)
   })
 
-  it('looks only at what may have changed', async () => {
+  it('reads only the hours that may have changed', async () => {
     for (let hour = 0; hour < 30; hour++) await add(hour * 60, 1)
     expect((await rollUpMetrics(bench.store)).hours).toBe(30)
     expect((await rollUpMetrics(bench.store)).hours).toBeLessThanOrEqual(3)
   })
 
-  it('has nothing to do where nothing was counted', async () => {
+  it('does nothing when nothing was counted', async () => {
     expect(await rollUpMetrics(bench.store)).toEqual({
       hours: 0,
       changed: 0,
@@ -103,8 +103,8 @@ describe('a roll-up', () => {
   })
 })
 
-describe('what is old', () => {
-  it('goes: minutes after two days, and their hour stays as it was', async () => {
+describe('the clean-up of old metrics', () => {
+  it('deletes minutes after two days and leaves their hours unchanged', async () => {
     await add(47 * 60, 1)
     await add(50 * 60, 2)
     await add(50 * 60 + 1, 3)
@@ -115,7 +115,7 @@ describe('what is old', () => {
     expect(sumOf(await hours())).toBe(6)
   })
 
-  it('goes in batches, however much it is', async () => {
+  it('deletes all old minutes, however many there are', async () => {
     await bench.db.query(
       `INSERT INTO metric_minutes SELECT date_trunc('minute', clock_timestamp()) - interval '3 days', 'm' || i, '', '', '', 1
        FROM generate_series(1, 25000) i`,
@@ -125,7 +125,7 @@ describe('what is old', () => {
     expect(await count('metric_hours')).toBe(25_000)
   })
 
-  it('goes: hours after forty days', async () => {
+  it('deletes hours after forty days', async () => {
     for (const days of [29, 39, 41])
       await bench.db.query(
         `INSERT INTO metric_hours VALUES (date_trunc('hour', clock_timestamp()) - $1 * interval '1 day', 'm', '', '', '', 1)`,
@@ -149,8 +149,8 @@ describe('misuse', () => {
   })
 })
 
-describe('the turn', () => {
-  it('is one node’s in an interval', async () => {
+describe('the turn of a scheduled job', () => {
+  it('goes to one node per interval', async () => {
     const turns = await Promise.all(Array.from({ length: 8 }, () => takeTurn(bench.store, 'metrics', 60_000)))
     expect(turns.filter(Boolean)).toHaveLength(1)
   })

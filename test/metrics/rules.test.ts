@@ -62,7 +62,7 @@ describe('the alert rules', () => {
     }
   })
 
-  it('would not pass with a metric that nobody exports', () => {
+  it('would fail the check of exported metrics with a metric that no node exports', () => {
     expect(metricsIn('sum by (tenant) (rate(api_idempotency_typo_total{tenant="a"}[5m] offset 1h)) > 5')).toEqual([
       'api_idempotency_typo_total',
     ])
@@ -74,7 +74,7 @@ describe('the alert rules', () => {
       expect(expr).not.toMatch(/sum[^(]*\([^)]*api_idempotency_(records|oldest_unknown_seconds|dead_letters)/)
   })
 
-  it('each say how bad it is, what it is, what to do, and for how long it has to last', () => {
+  it('each have a severity, a summary, a runbook and a duration', () => {
     for (const { alert, labels, annotations, for: lasting } of alerts) {
       expect(['warning', 'critical'], alert).toContain(labels?.severity)
       expect(annotations?.summary, alert).toMatch(/\S.{10}/)
@@ -84,7 +84,7 @@ describe('the alert rules', () => {
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
   })
 
-  it('cover what the product promises to tell of', () => {
+  it('cover dead letters, unknown outcomes, zombie keys, key misuse, store errors and new keys', () => {
     const watched = new Set(
       alerts
         .flatMap(({ expr }) => [expr, ...rules.map((rule) => (expr.includes(rule.record ?? '\0') ? rule.expr : ''))])
@@ -118,7 +118,7 @@ describe('the alert rules', () => {
     expect(alerts.map(({ alert }) => alert)).toEqual(expect.arrayContaining(cases.map(({ alertname }) => alertname)))
   })
 
-  it('pass promtool and their own cases, where promtool is to be had', { timeout: 60_000 }, () => {
+  it('pass promtool and their own test cases, where promtool is installed', { timeout: 60_000 }, () => {
     for (const args of [
       ['check', 'rules', 'onceover.rules.yml'],
       ['test', 'rules', 'onceover.rules.test.yml'],

@@ -47,7 +47,7 @@ describe('GET /api/metrics', () => {
     expect(await response.json()).toMatchObject({ code: 'unauthenticated', status: 401 })
   })
 
-  it('is not there where no token is set', async () => {
+  it('answers 404 when no metrics token is configured', async () => {
     const { metricsToken } = node.config
     node.config.metricsToken = undefined
     try {
@@ -61,7 +61,7 @@ describe('GET /api/metrics', () => {
     }
   })
 
-  it('answers the token with Prometheus text that is never kept by a cache', async () => {
+  it('answers the valid token with Prometheus text that no cache may store', async () => {
     const response = await scrape(`Bearer ${METRICS_TOKEN}`)
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
@@ -69,8 +69,8 @@ describe('GET /api/metrics', () => {
   })
 })
 
-describe('the text', () => {
-  it('has every family of the contract and the one for strangers, each with its type, and no other', async () => {
+describe('the Prometheus text', () => {
+  it('has exactly the metrics of the contract and the count of unauthenticated operators, each with its type', async () => {
     const families = parseText(await text())
     const types = Object.fromEntries([...families.values()].map(({ name, type }) => [name, type]))
     expect(types).toEqual({
@@ -111,7 +111,7 @@ describe('the text', () => {
     expect(samples.find(({ labels }) => labels.state === 'completed')?.value).toBe(1)
   })
 
-  it('passes promtool, where that is to be had', async () => {
+  it('passes promtool where it is installed', async () => {
     const { error, status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input: await text(),
       encoding: 'utf8',

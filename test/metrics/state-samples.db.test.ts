@@ -22,8 +22,8 @@ const add = (agoMinutes: number, count: number, state: State = 'unknown', oldest
 const DAY_MINUTES = 24 * 60
 const samples = () => bench.rows<{ n: number }>('SELECT count(*)::int AS n FROM state_samples')
 
-describe('a sample', () => {
-  it('has every state, and how long the oldest outcome has been unknown', async () => {
+describe('a sample of the record states', () => {
+  it('has a count for every state, and the age of the oldest unknown outcome', async () => {
     const gateway = scriptedGateway()
     gateway.nextCall(timedOut)
     await bench.place(gateway, orderOf(), { key: newKey() })
@@ -40,7 +40,7 @@ describe('a sample', () => {
     expect(rows.filter(({ oldest_seconds }) => oldest_seconds !== null).map(({ state }) => state)).toEqual(['unknown'])
   })
 
-  it('is taken once a minute, whoever takes it', async () => {
+  it('is taken once per minute when several nodes take it at once', async () => {
     await bench.db.query('SELECT 1')
     await Promise.all([sampleStates(bench.store), sampleStates(bench.store), sampleStates(bench.store)])
     const [row] = await bench.rows<{ most: number }>(
@@ -49,7 +49,7 @@ describe('a sample', () => {
     expect(row!.most).toBe(1)
   })
 
-  it('of more than eight days ago is kept if it is the first of its hour, for 40 days', async () => {
+  it('older than eight days is kept only if it is the first of its hour, and for 40 days at most', async () => {
     for (const day of [7, 9, 20]) for (let minute = 0; minute < 180; minute++) await add(day * DAY_MINUTES + minute, 1)
     await add(41 * DAY_MINUTES, 1)
     await thinOutSamples(bench.store)
@@ -64,14 +64,14 @@ describe('a sample', () => {
   })
 })
 
-describe('what is usual', () => {
-  it('is nothing before there is a day of it', async () => {
+describe('the usual count of a state', () => {
+  it('is null before there is a day of samples', async () => {
     await add(5, 900)
     await add(120, 900)
     expect((await usualCounts(bench.store)).unknown).toBeNull()
   })
 
-  it('is the median of the same hour of the last seven days, not of other hours or of today', async () => {
+  it('is the median of the same hour on the last seven days, without other hours and without today', async () => {
     for (let day = 1; day <= 7; day++)
       for (const minute of [-20, -10, 0, 10, 20]) await add(day * DAY_MINUTES + minute, day)
     for (let day = 1; day <= 7; day++) await add(day * DAY_MINUTES + 300, 5000)
@@ -84,7 +84,7 @@ describe('what is usual', () => {
   })
 })
 
-describe('the history', () => {
+describe('the history of state samples', () => {
   it('has a point for each step of the window, oldest first', async () => {
     for (let minute = 0; minute < 120; minute++) await add(minute, minute < 30 ? 10 : 2, 'unknown', minute)
     const points = await readSamples(bench.store, { windowMs: HOUR, stepMs: 10 * MINUTE })

@@ -12,8 +12,8 @@ beforeAll(() => {
 })
 afterAll(() => node.close())
 
-describe('without a store', () => {
-  it('a request counts as a store error without a tenant, and a scrape still tells of it', async () => {
+describe('metrics without a store', () => {
+  it('count a request as a store error without a tenant, and a scrape still shows it', async () => {
     for (let i = 0; i < 8; i++)
       expect((await send(placeOrder, { apiKey: 'oo_live_whoever', body: orderOf() })).status).toBe(503)
     const request = new Request('http://localhost/api/metrics', {

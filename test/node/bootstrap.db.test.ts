@@ -11,7 +11,7 @@ const BOOTSTRAP_LOCK = 7_306_501
 /** Longer than Prisma lets a transaction last unless it is told. */
 const OTHERS_TURN_MS = 5500
 
-it('a start waits for another one that takes its time over the first secrets', async () => {
+it('a node’s bootstrap waits for another node that holds the bootstrap lock for more than five seconds', async () => {
   const database = await cloneDatabase()
   const store = openStore(database.url, { max: 3, applicationName: 'bootstrap-test' })
   const other = await store.pool.connect()

@@ -16,8 +16,8 @@ afterAll(() => staff?.close())
 const freshEmail = () => `${randomUUID()}@example.com`
 const newcomer = () => ({ name: 'Ada', email: freshEmail(), role: 'operator' as const })
 
-describe('adding somebody', () => {
-  it('makes up a password, shows it and keeps its hash only', async () => {
+describe('creating an operator', () => {
+  it('generates a password, returns it and stores only its hash', async () => {
     const call = by()
     const made = done(await staff.access.createOperator(call, { ...newcomer(), reason: 'joined the team' }))
     expect(made).toMatchObject({ name: 'Ada', role: 'operator', password: expect.stringMatching(/^[\w-]{16}$/) })
@@ -37,14 +37,14 @@ describe('adding somebody', () => {
     expect(text).not.toContain(made.password)
   })
 
-  it('takes a password that is given, and does not repeat it', async () => {
+  it('accepts a given password and does not return it', async () => {
     const ada = newcomer()
     const made = done(await staff.access.createOperator(by(), { ...ada, password: 'chosen by hand' }))
     expect(made.password).toBeNull()
     done(await staff.signIn({ email: ada.email, password: 'chosen by hand' }))
   })
 
-  it('refuses an address that somebody has, in whatever case', async () => {
+  it('refuses an e-mail address already in use, regardless of case', async () => {
     const ada = await staff.add()
     for (const email of [ada.email, ada.email.toUpperCase()])
       expect(await staff.access.createOperator(by(), { ...newcomer(), email })).toMatchObject({
@@ -52,7 +52,7 @@ describe('adding somebody', () => {
       })
   })
 
-  it('of one address at the same moment adds one', async () => {
+  it('twice at the same moment with one e-mail address creates one operator', async () => {
     const email = freshEmail()
     const outcomes = await Promise.all(
       [email, email.toUpperCase()].map((of) => staff.access.createOperator(by(), { ...newcomer(), email: of })),
@@ -60,7 +60,7 @@ describe('adding somebody', () => {
     expect(outcomes.filter(isRefused)).toMatchObject([{ refused: 'already_exists' }])
   })
 
-  it('twice by the same call says that it was done, and not again what the password is', async () => {
+  it('twice by the same call is refused as already created, without the password', async () => {
     const call = { ...by(), newId: (prefix: string) => `${prefix}_${'0'.repeat(26)}` }
     const ada = newcomer()
     const { id } = done(await staff.access.createOperator(call, ada))
@@ -69,8 +69,8 @@ describe('adding somebody', () => {
   })
 })
 
-describe('a change', () => {
-  it('touches what is given, and says what it was and what it became', async () => {
+describe('changing an operator', () => {
+  it('updates only the given fields and audits the values before and after', async () => {
     const ada = await staff.add('operator')
     const [before] = await staff.entries(ada.id)
     expect(before).toMatchObject({ action: 'operator.create' })
@@ -95,14 +95,14 @@ describe('a change', () => {
     })
   })
 
-  it('that changes nothing is not written down', async () => {
+  it('to the same values is not audited', async () => {
     const ada = await staff.add('operator')
     done(await staff.access.updateOperator(by(), { id: ada.id, name: ada.name, role: 'operator', disabled: false }))
     done(await staff.access.updateOperator(by(), { id: ada.id }))
     expect(await staff.entries(ada.id)).toHaveLength(1)
   })
 
-  it('of the password ends all sessions, and the old one is of no use', async () => {
+  it('by a new password ends all sessions, and the old password no longer works', async () => {
     const ada = await staff.add()
     const headers = [await staff.session(ada), await staff.session(ada)]
     done(await staff.access.updateOperator(by(), { id: ada.id, password: 'a new password' }))
@@ -114,7 +114,7 @@ describe('a change', () => {
     expect(await staff.allText('audit_entries')).not.toContain('a new password')
   })
 
-  it('that disables ends all sessions; who is disabled twice stays so since the first time', async () => {
+  it('to disabled ends all sessions, and disabling again keeps the first time', async () => {
     const ada = await staff.add()
     await staff.session(ada)
     done(await staff.access.updateOperator(by(), { id: ada.id, disabled: true }))
@@ -129,7 +129,7 @@ describe('a change', () => {
     done(await staff.signIn(ada))
   })
 
-  it('of somebody who is not there is refused', async () => {
+  it('with an unknown id is refused', async () => {
     const id = `opr_${'0'.repeat(25)}1`
     expect(await staff.access.updateOperator(by(), { id, name: 'x' })).toMatchObject({ refused: 'not_found' })
     expect(await staff.access.endOperatorSessions(by(), { id })).toMatchObject({ refused: 'not_found' })
@@ -137,8 +137,8 @@ describe('a change', () => {
   })
 })
 
-describe('ending sessions', () => {
-  it('signs somebody out everywhere, and nobody else', async () => {
+describe('ending an operator’s sessions', () => {
+  it('signs that operator out everywhere, and no other operator', async () => {
     const [ada, bob] = [await staff.add(), await staff.add()]
     const sessions = [await staff.session(ada), await staff.session(ada)]
     const bobs = await staff.session(bob)
@@ -167,7 +167,7 @@ describe('the last admin', () => {
     return made
   }
 
-  it('can be neither demoted nor disabled, and nothing is written down', async () => {
+  it('can be neither demoted nor disabled, and no audit entry is written', async () => {
     const [ada] = await onlyAdmins(1)
     await staff.add('admin').then(({ id }) => staff.access.updateOperator(by(), { id, disabled: true }))
     await staff.session(ada!)
@@ -179,13 +179,13 @@ describe('the last admin', () => {
     expect(await admins()).toEqual([{ id: ada!.id }])
   })
 
-  it('may change otherwise', async () => {
+  it('can change name and password', async () => {
     const [ada] = await onlyAdmins(1)
     done(await staff.access.updateOperator(by(), { id: ada!.id, name: 'Ada B.', role: 'admin', disabled: false }))
     done(await staff.access.updateOperator(by(), { id: ada!.id, password: 'a new password' }))
   })
 
-  it('stays where two demote each other at the same moment', async () => {
+  it('remains when two admins demote each other at the same moment', async () => {
     const [ada, bob] = await onlyAdmins(2)
     const rival = await staff.transaction()
     await rival.query(`UPDATE operators SET role = 'viewer' WHERE id = $1`, [bob!.id])
@@ -197,7 +197,7 @@ describe('the last admin', () => {
     expect(await admins()).toEqual([{ id: ada!.id }])
   })
 
-  it('stays where a crowd demotes and disables each other', async () => {
+  it('remains when eight admins are demoted and disabled at once', async () => {
     const crowd = await onlyAdmins(8)
     const outcomes = await Promise.all(
       crowd.flatMap(({ id }) => [
@@ -209,7 +209,7 @@ describe('the last admin', () => {
     expect(outcomes.filter(isRefused)).toMatchObject([{ refused: 'last_admin' }, { refused: 'last_admin' }])
   })
 
-  it('stays for psql, too', async () => {
+  it('can’t be removed by direct SQL either', async () => {
     const [ada] = await onlyAdmins(1)
     for (const statement of [
       `UPDATE operators SET role = 'viewer'`,
@@ -221,11 +221,11 @@ describe('the last admin', () => {
   })
 })
 
-describe('who is no admin', () => {
+describe('an operator who is not an admin', () => {
   const page: Page = { limit: 50, after: null }
   const nobody = { id: `opr_${'0'.repeat(25)}2` }
 
-  it.each(ROLES.filter((role) => role !== 'admin'))('is refused as %s, and that is written down', async (role) => {
+  it.each(ROLES.filter((role) => role !== 'admin'))('is refused as %s, and the refusal is audited', async (role) => {
     const actor = await staff.add(role)
     const { access } = staff
     const outcomes = [
@@ -253,14 +253,14 @@ describe('who is no admin', () => {
     ])
   })
 
-  it('may see who they are', async () => {
+  it('can see their own session', async () => {
     const actor = await staff.add('viewer')
     expect(done(await staff.access.showSession(by(actor), undefined))).toMatchObject({ id: actor.id })
   })
 })
 
-describe('the list', () => {
-  it('has everybody once, newest first, page by page, with where they are signed in', async () => {
+describe('the operator list', () => {
+  it('has every operator once, newest first, page by page, with the number of sessions', async () => {
     const ada = await staff.add()
     await staff.session(ada)
     const seen: string[] = []

@@ -15,8 +15,8 @@ const reserve = (at: RequestKey, print = 'v1:a') => reserveRequest(bench.store, 
 const age = (at: RequestKey, by: string) =>
   bench.db.query(`UPDATE operator_requests SET reserved_at = reserved_at - $2::interval WHERE key = $1`, [at.key, by])
 
-describe('a key', () => {
-  it('is one run’s, and then its result’s', async () => {
+describe('an operator’s Idempotency-Key', () => {
+  it('starts one run, then returns its result, and is refused for another request', async () => {
     const at = fresh()
     expect(await reserve(at)).toEqual({ kind: 'run', resourceId: expect.stringMatching(/^[0-9a-z]{26}$/) })
     expect(await reserve(at)).toEqual({ kind: 'running' })
@@ -26,21 +26,21 @@ describe('a key', () => {
     expect(await reserve(at, 'v1:other')).toEqual({ kind: 'reused' })
   })
 
-  it('of many at once is one’s', async () => {
+  it('starts one run for many concurrent requests', async () => {
     const at = fresh()
     const reserved = await Promise.all(Array.from({ length: 20 }, () => reserve(at)))
     expect(reserved.filter(({ kind }) => kind === 'run')).toHaveLength(1)
   })
 
-  it('is another actor’s and another call’s own', async () => {
+  it('is separate for each actor and for each call', async () => {
     const at = fresh()
     for (const other of [at, { ...at, actorId: 'opr_other' }, { ...at, call: 'POST /api/other' }])
       expect(await reserve(other)).toMatchObject({ kind: 'run' })
   })
 })
 
-describe('a run that has no result', () => {
-  it('and failed is run again at once, with the same id: it may have made something', async () => {
+describe('an operator’s request with an Idempotency-Key', () => {
+  it('that failed can run again at once, with the same resource id', async () => {
     const at = fresh()
     const first = await reserve(at)
     await releaseRequest(bench.store, at)
@@ -49,7 +49,7 @@ describe('a run that has no result', () => {
     expect(await reserve(at)).toEqual({ kind: 'running' })
   })
 
-  it('and died is run again after a minute, with the same id', async () => {
+  it('that never ended can run again after a minute, with the same resource id', async () => {
     const at = fresh()
     const first = await reserve(at)
     await age(at, '59 s')
@@ -58,7 +58,7 @@ describe('a run that has no result', () => {
     expect(await reserve(at)).toEqual(first)
   })
 
-  it('is not taken back from one that has', async () => {
+  it('that has a result is never run again, even if released', async () => {
     const at = fresh()
     await reserve(at)
     await finishRequest(bench.store, at, { status: 409, body: 'no' })
@@ -68,8 +68,8 @@ describe('a run that has no result', () => {
   })
 })
 
-describe('after a day', () => {
-  it('a key is forgotten by the next call', async () => {
+describe('after a day, an operator’s Idempotency-Key', () => {
+  it('is forgotten at the next request', async () => {
     const [old, young] = [fresh(), fresh()]
     for (const at of [old, young]) {
       await reserve(at)

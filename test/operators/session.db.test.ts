@@ -22,8 +22,8 @@ async function actorOn(headers: Headers) {
   return here
 }
 
-describe('a session', () => {
-  it('names its operator on every node', async () => {
+describe('an operator session', () => {
+  it('identifies its operator on every node', async () => {
     const ada = await staff.add('operator')
     expect(await actorOn(await staff.session(ada))).toEqual({
       id: ada.id,
@@ -33,14 +33,14 @@ describe('a session', () => {
     })
   })
 
-  it('is over from its end on', async () => {
+  it('is invalid from its expiry on', async () => {
     const ada = await staff.add()
     const headers = await staff.session(ada)
     await staff.db.query('UPDATE operator_sessions SET expires_at = clock_timestamp() WHERE operator_id = $1', [ada.id])
     expect(await actorOn(headers)).toBeNull()
   })
 
-  it('lasts twelve hours from its last use, and is not written at every use', async () => {
+  it('is extended when it is used near its expiry, and is not written at every use', async () => {
     const ada = await staff.add()
     const headers = await staff.session(ada)
     const [fresh] = await staff.sessionsOf(ada)
@@ -55,7 +55,7 @@ describe('a session', () => {
     expect(used!.expires_at.getTime()).toBeGreaterThanOrEqual(fresh!.expires_at.getTime())
   })
 
-  it('carries a new role at once', async () => {
+  it('has its operator’s new role at once', async () => {
     const ada = await staff.add('admin')
     await staff.add('admin')
     const headers = await staff.session(ada)
@@ -63,7 +63,7 @@ describe('a session', () => {
     expect(await actorOn(headers)).toMatchObject({ role: 'viewer' })
   })
 
-  it('is over as soon as its operator is disabled, and stays so when they are back', async () => {
+  it('ends when its operator is disabled, and stays ended when the operator is enabled again', async () => {
     const ada = await staff.add()
     const headers = await staff.session(ada)
     done(await staff.access.updateOperator(by(), { id: ada.id, disabled: true }))
@@ -72,7 +72,7 @@ describe('a session', () => {
     expect(await actorOn(headers)).toBeNull()
   })
 
-  it('is good for nothing while its operator is disabled, should it still be there', async () => {
+  it('is not accepted while its operator is disabled, even if its row still exists', async () => {
     const ada = await staff.add()
     const headers = await staff.session(ada)
     await staff.db.query(`
@@ -83,7 +83,7 @@ describe('a session', () => {
     expect(await actorOn(headers)).toBeNull()
   })
 
-  it('that ran out is deleted by the next sign-in', async () => {
+  it('is deleted by the next sign-in after its expiry', async () => {
     const [ada, bob] = [await staff.add(), await staff.add()]
     await staff.session(ada)
     await staff.db.query('UPDATE operator_sessions SET expires_at = clock_timestamp() WHERE operator_id = $1', [ada.id])
@@ -92,10 +92,10 @@ describe('a session', () => {
   })
 })
 
-describe('signing out', () => {
+describe('signing an operator out', () => {
   const signOut = (headers: Headers) => staff.sessions.signOut({ headers, requestId: 'req_test' })
 
-  it('ends this session and no other, forgets the cookie, and is written down', async () => {
+  it('ends only this session, clears the cookie, and is in the audit log', async () => {
     const ada = await staff.add()
     const [mine, elsewhere] = [await staff.session(ada), await staff.session(ada)]
     expect(await signOut(mine)).toMatchObject({ name: SESSION_COOKIE, value: '', maxAge: 0 })
@@ -108,7 +108,7 @@ describe('signing out', () => {
     })
   })
 
-  it('twice, or without a session, forgets the cookie and writes nothing down', async () => {
+  it('twice, or without a session, clears the cookie and writes no audit entry', async () => {
     const ada = await staff.add()
     const headers = await staff.session(ada)
     await signOut(headers)
@@ -119,8 +119,8 @@ describe('signing out', () => {
   })
 })
 
-describe('a cookie', () => {
-  it('that we did not sign is nobody’s, and the store is not even asked about it', async () => {
+describe('a session cookie', () => {
+  it('that the server did not sign is refused without a query to the store', async () => {
     const ada = await staff.add()
     const { cookie } = done(await staff.signIn(ada))
     const [token, signature] = cookie.value.split('.') as [string, string]
@@ -143,13 +143,13 @@ describe('a cookie', () => {
     expect(await staff.sessions.actorOfSession(cookieHeader(cookie))).toMatchObject({ id: ada.id })
   })
 
-  it('is found among others, encoded or not', () => {
+  it('is found among other cookies, encoded or not', () => {
     const { name, value } = sessionCookie('a-token', 'secret', new Headers())
     for (const written of [value, encodeURIComponent(value), `"${value}"`])
       expect(tokenOf(new Headers({ cookie: `theme=dark; ${name}=${written}; lang=en` }), 'secret')).toBe('a-token')
   })
 
-  it('is for our own pages, no script, and https where we are served by it', () => {
+  it('is SameSite=Lax and HttpOnly, and Secure when the site is served over https', () => {
     const ours = { httpOnly: true, sameSite: 'lax', path: '/' }
     for (const make of [(headers: Headers) => sessionCookie('t', 's', headers), forgottenCookie]) {
       expect(make(new Headers())).toMatchObject({ ...ours, secure: false })
@@ -161,8 +161,8 @@ describe('a cookie', () => {
   })
 })
 
-describe('a store that is gone', () => {
-  it('makes nobody a stranger: that can not be told', async () => {
+describe('a session with an unreachable store', () => {
+  it('causes an error and is not treated as signed out', async () => {
     const ada = await staff.add()
     const headers = await staff.session(ada)
     let lost = true
@@ -180,8 +180,8 @@ describe('a store that is gone', () => {
   })
 })
 
-describe('what sessions are signed with', () => {
-  it('is made once, however many nodes start at once', async () => {
+describe('the secret that signs sessions', () => {
+  it('is created once, however many nodes start at once', async () => {
     const bench = await openBench()
     try {
       const secrets = await Promise.all(Array.from({ length: 20 }, () => sessionSecret(bench.store)))

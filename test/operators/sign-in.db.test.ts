@@ -30,8 +30,8 @@ async function guessWrong(person: { email: string }, times: number) {
     expect(await staff.signIn({ email: person.email, password: `wrong guess ${i}` })).toEqual(wrong)
 }
 
-describe('the right password', () => {
-  it('signs in, for as long as the session lasts, and is written down', async () => {
+describe('signing in with the right password', () => {
+  it('opens a session of twelve hours and is recorded in the audit log', async () => {
     const ada = await staff.add('operator')
     const { operator, cookie } = done(await staff.signIn(ada))
     const { password: _, ...shown } = ada
@@ -47,12 +47,12 @@ describe('the right password', () => {
     ])
   })
 
-  it('signs in whatever the case of the address', async () => {
+  it('succeeds whatever the case of the e-mail address', async () => {
     const ada = await staff.add()
     done(await staff.signIn({ ...ada, email: ada.email.toUpperCase() }))
   })
 
-  it('signs in on several nodes at once, each session its own', async () => {
+  it('succeeds on several nodes at once, each with a session of its own', async () => {
     const ada = await staff.add()
     const nodes = [staff.sessions, other, other]
     const cookies = await Promise.all(nodes.map(async (node) => done(await staff.signIn(ada, node)).cookie.value))
@@ -60,7 +60,7 @@ describe('the right password', () => {
     expect(await staff.sessionsOf(ada)).toHaveLength(3)
   })
 
-  it('waits for the audit log last: whoever tries the same address does not wait for the log', async () => {
+  it('locks the address’s row of failed tries before it waits for the audit log', async () => {
     const person = await staff.add()
     const holder = await staff.transaction()
     const rival = await staff.transaction()
@@ -84,8 +84,8 @@ describe('the right password', () => {
   })
 })
 
-describe('anything else', () => {
-  it('gets the same words: unknown, wrong or disabled', async () => {
+describe('a failed sign-in', () => {
+  it('gets the same answer for an unknown address, a wrong password and a disabled operator', async () => {
     const ada = await staff.add()
     const disabled = await staff.add()
     done(await staff.access.updateOperator(by(), { id: disabled.id, disabled: true }))
@@ -102,7 +102,7 @@ describe('anything else', () => {
     expect((await staff.entries(disabled.id)).map(({ action }) => action)).not.toContain('session.sign_in')
   })
 
-  it('takes about the same time, whether somebody has the address or not', async () => {
+  it('takes about the same time for a known and an unknown address', async () => {
     const ada = await staff.add()
     const timed = async (email: string) => {
       const startedAt = performance.now()
@@ -122,7 +122,7 @@ describe('anything else', () => {
     expect(ratio).toBeLessThan(3)
   })
 
-  it('leaves nothing of the address and the password behind', async () => {
+  it('stores neither the e-mail address nor the password', async () => {
     const email = `${randomUUID()}@example.com`
     await staff.signIn({ email, password: 'my secret guess' })
     const text = await staff.allText('sign_in_failures', 'audit_entries', 'operator_sessions')
@@ -131,13 +131,13 @@ describe('anything else', () => {
   })
 })
 
-describe('whoever loses the right to it on the way', () => {
+describe('a sign-in under way', () => {
   const changes: [string, (person: Person) => { disabled: true } | { password: string }][] = [
     ['is disabled', () => ({ disabled: true })],
     ['gets a new password', () => ({ password: 'another password' })],
   ]
 
-  it.each(changes)('and %s after the password was checked does not get in', async (_, change) => {
+  it.each(changes)('is refused when the operator %s after the password check', async (_, change) => {
     const ada = await staff.add()
     const store = before(staff.store, isAdmission, () =>
       staff.access.updateOperator(by(), { id: ada.id, ...change(ada) }),
@@ -146,7 +146,7 @@ describe('whoever loses the right to it on the way', () => {
     expect(await staff.sessionsOf(ada)).toEqual([])
   })
 
-  it.each(changes)('and %s before the session is made does not get in', async (_, change) => {
+  it.each(changes)('is refused when the operator %s before the session is inserted', async (_, change) => {
     const ada = await staff.add()
     const pool = Object.create(staff.store.pool)
     let changed = false
@@ -171,7 +171,7 @@ describe('whoever loses the right to it on the way', () => {
       'given a new password',
       `UPDATE operator_accounts SET password = 'another', updated_at = clock_timestamp() WHERE operator_id = $1`,
     ],
-  ])('waits for who is being %s at this moment, and does not get in', async (_, change) => {
+  ])('waits for the open transaction in which the operator is %s, and is refused', async (_, change) => {
     const ada = await staff.add()
     const rival = await staff.transaction()
     await rival.query(change, [ada.id])
@@ -183,7 +183,7 @@ describe('whoever loses the right to it on the way', () => {
     expect((await staff.entries(ada.id)).map(({ action }) => action)).not.toContain('session.sign_in')
   })
 
-  it.each(changes)('and %s while being let in is out again', async (_, change) => {
+  it.each(changes)('leaves no session when the operator %s during its admission', async (_, change) => {
     const ada = await staff.add()
     const admission = await staff.transaction()
     const there = barrier()
@@ -207,8 +207,8 @@ describe('whoever loses the right to it on the way', () => {
   })
 })
 
-describe('guessing', () => {
-  it('ends after five tries, even with the right password, until the window is over', async () => {
+describe('guessing passwords', () => {
+  it('is refused after five tries, even with the right password, until the window is over', async () => {
     const ada = await staff.add()
     await guessWrong(ada, 5)
     for (const password of ['wrong guess 6', ada.password]) {
@@ -223,7 +223,7 @@ describe('guessing', () => {
     done(await staff.signIn(ada))
   })
 
-  it('begins anew when the window is over', async () => {
+  it('is limited to five tries again in the next window', async () => {
     const ada = await staff.add()
     await guessWrong(ada, 5)
     await endWindow()
@@ -231,7 +231,7 @@ describe('guessing', () => {
     expect(await staff.signIn(ada)).toEqual(limited)
   })
 
-  it('is forgotten by a success, and by that only', async () => {
+  it('is counted from zero again after a successful sign-in', async () => {
     const ada = await staff.add()
     await guessWrong(ada, 4)
     done(await staff.signIn(ada))
@@ -239,26 +239,26 @@ describe('guessing', () => {
     expect(await staff.signIn(ada)).toEqual(limited)
   })
 
-  it('of one address is nobody else’s matter', async () => {
+  it('for one address does not limit another address', async () => {
     const [ada, bob] = [await staff.add(), await staff.add()]
     await guessWrong(ada, 5)
     done(await staff.signIn(bob))
   })
 
-  it('is limited for an address that nobody has', async () => {
+  it('is limited for an address that belongs to no operator', async () => {
     const nobody = { email: `${randomUUID()}@example.com`, password: 'a good password' }
     await guessWrong(nobody, 5)
     expect(await staff.signIn(nobody)).toEqual(limited)
   })
 
-  it('is limited whatever the case of the address', async () => {
+  it('is limited for an address whatever its case', async () => {
     const ada = await staff.add()
     for (let i = 0; i < 5; i++)
       await staff.signIn({ email: i % 2 ? ada.email : ada.email.toUpperCase(), password: 'x' })
     expect(await staff.signIn(ada)).toEqual(limited)
   })
 
-  it('fifty times at once, on two nodes, has no more than five judged', async () => {
+  it('fifty times at once on two nodes has five passwords checked and 45 tries refused', async () => {
     const ada = await staff.add()
     const nodes = [staff.sessions, other]
     const answers = await Promise.all(
@@ -271,13 +271,13 @@ describe('guessing', () => {
     expect(refusals.filter((refused) => refused === 'rate_limited')).toHaveLength(45)
   })
 
-  it('counts fifty tries at once as fifty', async () => {
+  it('fifty times at once counts each try: only five stay within the limit', async () => {
     const email = `${randomUUID()}@example.com`
     const tries = await Promise.all(Array.from({ length: 50 }, () => countTry(staff.store, email)))
     expect(tries.filter((tried) => !tried.limited)).toHaveLength(5)
   })
 
-  it('leaves no more rows than the tries of one window', async () => {
+  it('leaves only rows of tries in the current window', async () => {
     await staff.db.query('TRUNCATE sign_in_failures')
     await staff.db.query(`
       INSERT INTO sign_in_failures SELECT sha256(i::text::bytea), 5, clock_timestamp() - interval '16 minutes'
@@ -287,8 +287,8 @@ describe('guessing', () => {
   })
 })
 
-describe('a crowd', () => {
-  it('is checked one after another, and the fifty-first has to come again', async () => {
+describe('many sign-ins at once on one node', () => {
+  it('are queued up to fifty, and the fifty-first is rate limited', async () => {
     const there = barrier()
     const node = staff.otherNode(before(staff.store, isTry, () => there.pass()))
     const nobody = () => ({ email: `${randomUUID()}@example.com`, password: 'x' })
@@ -300,7 +300,7 @@ describe('a crowd', () => {
     expect(await staff.signIn(nobody(), node)).toEqual(wrong)
   })
 
-  it('goes on after one whose store was lost', async () => {
+  it('go on after one whose store connection is lost', async () => {
     let lost = true
     const node = staff.otherNode(
       tampered(staff.store, (send) => {
@@ -316,8 +316,8 @@ describe('a crowd', () => {
   })
 })
 
-describe('a store that is gone while the password is checked', () => {
-  it('is a failure of the store, and nobody’s fault', async () => {
+describe('a sign-in whose store becomes unreachable during the password check', () => {
+  it('fails as an unreachable store, not as a wrong password', async () => {
     const ada = await staff.add()
     const pool = Object.create(staff.store.pool)
     pool.connect = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))

@@ -17,7 +17,7 @@ const create = async (changes: { role?: 'viewer' | 'admin'; expiresInDays?: numb
   done(await staff.access.createToken(by(), { name: 'a script', role: 'viewer', expiresInDays: 90, ...changes }))
 const rowOf = async (id: string) => (await staff.rows('SELECT * FROM operator_tokens WHERE id = $1', [id]))[0]!
 
-describe('a token', () => {
+describe('an operator token', () => {
   it('acts with its role, under its own name', async () => {
     const { id, secret } = await create({ role: 'admin' })
     expect(secret).toMatch(/^oo_op_[0-9a-f]{40}$/)
@@ -34,7 +34,7 @@ describe('a token', () => {
     ])
   })
 
-  it('runs out when it was said to, or never', async () => {
+  it('expires at its given time, or never', async () => {
     const [soon, never] = [await create({ expiresInDays: 1 }), await create({ expiresInDays: null })]
     expect(Math.abs(Date.parse(soon.expiresAt!) - Date.now() - DAY_MS)).toBeLessThan(60_000)
     expect(never.expiresAt).toBeNull()
@@ -44,7 +44,7 @@ describe('a token', () => {
     expect(await actorOf(never.secret)).not.toBeNull()
   })
 
-  it('is dead as soon as it is revoked; revoking it again changes nothing', async () => {
+  it('is refused as soon as it is revoked, and revoking it again changes nothing', async () => {
     const { id, secret } = await create()
     expect(done(await staff.access.revokeToken(by(), { id, reason: 'leaked' }))).toBeNull()
     expect(await actorOf(secret)).toBeNull()
@@ -61,13 +61,13 @@ describe('a token', () => {
     expect(more).toEqual([])
   })
 
-  it('that never was can’t be revoked', async () => {
+  it('with an unknown id can’t be revoked', async () => {
     expect(await staff.access.revokeToken(by(), { id: `tok_${'0'.repeat(26)}` })).toMatchObject({
       refused: 'not_found',
     })
   })
 
-  it('remembers its last use, to the minute', async () => {
+  it('records its last use, to the minute', async () => {
     const { id, secret } = await create()
     expect(await rowOf(id)).toMatchObject({ last_used_at: null })
     await actorOf(secret)
@@ -80,7 +80,7 @@ describe('a token', () => {
     expect(((await rowOf(id)).last_used_at as Date).getTime()).toBeGreaterThanOrEqual((last_used_at as Date).getTime())
   })
 
-  it('made twice by the same call is one, and its secret is not shown again', async () => {
+  it('created twice by the same call exists once, and its secret is not shown again', async () => {
     const call = { ...by(), newId: (prefix: string) => `${prefix}_${'0'.repeat(25)}9` }
     const asked = { name: 'once', role: 'viewer' as const, expiresInDays: 1 }
     const { id, secret } = done(await staff.access.createToken(call, asked))
@@ -89,15 +89,15 @@ describe('a token', () => {
     expect(await staff.entries(id)).toHaveLength(1)
   })
 
-  it('of nobody is nobody’s; the environment’s own is an admin', async () => {
+  it('that is unknown belongs to no operator, and the one of the environment is an admin', async () => {
     expect(await actorOf('oo_op_unknown')).toBeNull()
     expect(await actorOf('of the environment', 'of the environment')).toMatchObject({ role: 'admin' })
     expect(await actorOf('of the environment')).toBeNull()
   })
 })
 
-describe('the list', () => {
-  it('has every token once, newest first, revoked ones too, with who made it', async () => {
+describe('the operator token list', () => {
+  it('has every token once, newest first, including revoked ones, with its creator', async () => {
     const ada = await staff.add('admin')
     const made = done(
       await staff.access.createToken(by(ada), { name: 'of Ada', role: 'operator', expiresInDays: null }),

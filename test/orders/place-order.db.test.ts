@@ -33,7 +33,7 @@ const ledgerOf = (orderId: string) =>
   )
 
 describe('an order that is paid', () => {
-  it('is answered with the order, which is what a look at it says', async () => {
+  it('is answered with the same order that a later read returns', async () => {
     const gateway = scriptedGateway()
     const body = orderOf({
       currency: 'EUR',
@@ -58,13 +58,13 @@ describe('an order that is paid', () => {
     ])
   })
 
-  it('has a null note where none was given', async () => {
+  it('has a null note when none was given', async () => {
     const order = JSON.parse(answerOf(await bench.place(scriptedGateway(), orderOf())).body)
     expect(order.note).toBeNull()
     expect(await findOrder(bench.store, TENANT, order.id)).toEqual(order)
   })
 
-  it('is there before the provider is called, waiting for payment', async () => {
+  it('is stored as pending_payment before the provider is called', async () => {
     const gateway = scriptedGateway()
     const call = barrier()
     gateway.nextCall(async () => {
@@ -80,7 +80,7 @@ describe('an order that is paid', () => {
     await placing
   })
 
-  it('is paid, in the ledger and answered together or not at all', async () => {
+  it('is marked as paid, booked in the ledger and answered in one step or not at all', async () => {
     const gateway = scriptedGateway()
     const taken = `ch_${newKey()}`
     gateway.nextCall(
@@ -102,7 +102,7 @@ describe('an order that is not paid', () => {
     ['declined', declined, '402', 'declined', [{ status: 'failed' }]],
     ['refused', refused, 'not_executed', 'pending_payment', []],
     ['timed out', timedOut, 'outcome_unknown', 'pending_payment', []],
-  ] as const)('because it was %s says so', async (_, outcome, told, status, ledger) => {
+  ] as const)('has matching answer, status and ledger: charge %s', async (_, outcome, told, status, ledger) => {
     const gateway = scriptedGateway()
     gateway.nextCall(() => outcome())
     const key = newKey()
@@ -112,7 +112,7 @@ describe('an order that is not paid', () => {
     expect(await ledgerOf(resource_id)).toMatchObject(ledger)
   })
 
-  it('is one order over all attempts', async () => {
+  it('is the same order over all attempts of its key', async () => {
     const gateway = scriptedGateway()
     gateway.nextCall(refused, refused, () => charged())
     const key = newKey()
@@ -125,8 +125,8 @@ describe('an order that is not paid', () => {
   })
 })
 
-describe('a provider without keys of its own', () => {
-  it('is called once, whatever the client, the store and a second node do meanwhile', async () => {
+describe('a provider without idempotency keys', () => {
+  it('is called once for thirty concurrent requests with one key over two nodes', async () => {
     const gateway = scriptedGateway()
     const key = newKey()
     const body = orderOf()

@@ -11,14 +11,14 @@ beforeAll(async () => {
 afterAll(() => bench.close())
 
 describe('an order', () => {
-  it('is nobody else’s', async () => {
+  it('is found by its own tenant only', async () => {
     const orderId = await bench.paidOrder()
     expect(await findOrder(bench.store, TENANT, orderId)).toMatchObject({ id: orderId })
     expect(await findOrder(bench.store, 'ten_other', orderId)).toBeNull()
     expect(await findOrder(bench.store, TENANT, 'ord_nobody_has')).toBeNull()
   })
 
-  it('shows what was refunded since it was answered', async () => {
+  it('shows the amount refunded since it was answered', async () => {
     const orderId = await bench.paidOrder(1000)
     await bench.refund(scriptedGateway(), orderId, { amountCents: 400 })
     expect(await findOrder(bench.store, TENANT, orderId)).toMatchObject({
@@ -31,7 +31,7 @@ describe('an order', () => {
 })
 
 describe('the list of orders', () => {
-  it('has every order of the tenant once, newest first, page by page, also of one instant', async () => {
+  it('has every order of the tenant once, newest first, page by page, also with equal timestamps', async () => {
     const tenant_id = 'ten_list'
     const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms)
     const made = await Promise.all(
@@ -53,7 +53,7 @@ describe('the list of orders', () => {
     expect(times).toEqual([...times].sort().reverse())
   })
 
-  it('ends with the last full page', async () => {
+  it('has no further page after a full last page', async () => {
     const tenant_id = 'ten_full'
     await Promise.all([1, 2].map(() => insertOrder(bench.db, { tenant_id })))
     expect(await listOrders(bench.store, tenant_id, { limit: 2, after: null })).toMatchObject({ next: null })
@@ -61,8 +61,8 @@ describe('the list of orders', () => {
   })
 })
 
-describe('a refund', () => {
-  it('is what was answered, and nobody else’s', async () => {
+describe('reading one refund or order', () => {
+  it('returns a refund as it was answered, for its own tenant and order only', async () => {
     const orderId = await bench.paidOrder(1000)
     const outcome = await bench.refund(scriptedGateway(), orderId, { amountCents: 400, reason: 'late' })
     const refund = JSON.parse(answerOf(outcome).body)
@@ -72,7 +72,7 @@ describe('a refund', () => {
     expect(await findRefund(bench.store, TENANT, { ...at, orderId: await bench.paidOrder() })).toBeNull()
   })
 
-  it('has no provider reference while nothing came of it', async () => {
+  it('returns a refund without a provider reference when its call was refused', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     gateway.nextCall(refused)
@@ -85,7 +85,7 @@ describe('a refund', () => {
     })
   })
 
-  it('keeps its provider reference when its key is long gone', async () => {
+  it('returns a refund with its provider reference after its key is deleted', async () => {
     const orderId = await bench.paidOrder(1000)
     const key = newKey()
     const refund = JSON.parse(answerOf(await bench.refund(scriptedGateway(), orderId, {}, { key })).body)
@@ -95,7 +95,7 @@ describe('a refund', () => {
     expect(await findRefund(bench.store, TENANT, { orderId, refundId: refund.id })).toEqual(refund)
   })
 
-  it('leaves the order as it is read whole when its key is long gone', async () => {
+  it('returns an order unchanged after its key is deleted', async () => {
     const key = newKey()
     const order = JSON.parse(answerOf(await bench.place(scriptedGateway(), orderOf(), { key })).body)
     const { id } = await bench.recordOf(key)

@@ -17,8 +17,8 @@ import {
 } from '../support/boundary'
 import { bench, codeOf, ledgerOf, orderNow, refundsOf } from './one-order'
 
-describe('what a refund holds', () => {
-  it('stays held while its outcome is unknown', async () => {
+describe('the amount that a refund holds', () => {
+  it('stays held while the refund’s outcome is unknown', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     gateway.nextCall(timedOut)
@@ -29,7 +29,7 @@ describe('what a refund holds', () => {
     expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 200, held: 800 })
   })
 
-  it('is given back when it is declined, which is stored', async () => {
+  it('is released when the refund is declined, and the decline is stored', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     gateway.nextCall(() => declined())
@@ -42,7 +42,7 @@ describe('what a refund holds', () => {
     expect(toldBy(await bench.refund(gateway, orderId, {}))).toBe('201')
   })
 
-  it('is given back when it is proven not executed, and held again by the next attempt', async () => {
+  it('is released when the refund is proven not executed, and held again by the next attempt', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     const call = barrier()
@@ -63,7 +63,7 @@ describe('what a refund holds', () => {
     expect(await refundsOf(orderId)).toEqual([{ status: 'succeeded', cents: 600 }])
   })
 
-  it('may be gone when the next attempt wants it again: that is a stored refusal', async () => {
+  it('may be refunded by another request before a retry, which then gets a stored refusal', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     gateway.nextCall(refused)
@@ -77,7 +77,7 @@ describe('what a refund holds', () => {
     expect(gateway.calls).toHaveLength(2)
   })
 
-  it('keeps the amount that was fixed first, where none was given', async () => {
+  it('stays as fixed by the first attempt when the request names no amount', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     gateway.nextCall(() => charged(), refused)
@@ -89,7 +89,7 @@ describe('what a refund holds', () => {
     expect(gateway.calls.map(({ amountCents }) => amountCents)).toEqual([400, 600, 600])
   })
 
-  it('keeps it also where less is left since: all that is left now is not what was asked for then', async () => {
+  it('is not reduced for a retry when less is left by then: the retry is refused', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     gateway.nextCall(refused)
@@ -100,7 +100,7 @@ describe('what a refund holds', () => {
     expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 300, held: 0 })
   })
 
-  it('is held from its acceptance on, and not twice', async () => {
+  it('is held once, from the 202 acceptance of the refund on', async () => {
     const { migrateJobs } = await import('../../lib/jobs/worker')
     const { runAcceptedJob } = await import('../../lib/jobs/run-accepted')
     await migrateJobs(bench.url)
@@ -127,7 +127,7 @@ describe('what a refund holds', () => {
   })
 })
 
-describe('a refund that turns up late', () => {
+describe('a refund whose evidence arrives late', () => {
   async function lateRefund(amountCents: number) {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
@@ -161,7 +161,7 @@ describe('a refund that turns up late', () => {
     }
   }
 
-  it('while its outcome is unknown is booked from what it holds', async () => {
+  it('is booked from its held amount while its outcome is unknown', async () => {
     const { orderId, retry, told } = await lateRefund(600)
     await told()
     expect(toldBy(await retry())).toBe('201 replayed')
@@ -169,7 +169,7 @@ describe('a refund that turns up late', () => {
     expect(await ledgerOf(orderId)).toMatchObject([{ status: 'succeeded', cents: 600 }])
   })
 
-  it('after its hold was given back is booked all the same', async () => {
+  it('is booked even after its hold was released', async () => {
     const { orderId, retry, told, provenNotExecuted } = await lateRefund(600)
     await provenNotExecuted()
     expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 0 })
@@ -179,7 +179,7 @@ describe('a refund that turns up late', () => {
     expect(await refundsOf(orderId)).toEqual([{ status: 'succeeded', cents: 600 }])
   })
 
-  it('keeps its hold although reconciliation, which asked before it was told of, found nothing', async () => {
+  it('keeps its hold when the reconciler’s earlier lookup found nothing', async () => {
     const { orderId, retry, told, provenNotExecuted } = await lateRefund(600)
     await told()
     // another refund holds something that must not be touched
@@ -191,7 +191,7 @@ describe('a refund that turns up late', () => {
     expect(await orderNow(orderId)).toEqual({ status: 'partially_refunded', refunded: 600, held: 400 })
   })
 
-  it('after its amount was given to another is answered and in the ledger, and people are told', async () => {
+  it('is answered, booked and reported as a discrepancy after another refund took its amount', async () => {
     const { orderId, retry, told, provenNotExecuted, key } = await lateRefund(600)
     await provenNotExecuted()
     expect(toldBy(await bench.refund(scriptedGateway(), orderId, { amountCents: 900 }))).toBe('201')

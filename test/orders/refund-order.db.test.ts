@@ -18,8 +18,8 @@ import {
 } from '../support/boundary'
 import { bench, codeOf, ledgerOf, orderNow, refundsOf } from './one-order'
 
-describe('many refunds at once', () => {
-  it('with different keys take what there is and no more', async () => {
+describe('concurrent refunds of one order', () => {
+  it('with different keys succeed up to the order’s amount and no further', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     const outcomes = await Promise.all(
@@ -33,7 +33,7 @@ describe('many refunds at once', () => {
     expect(await refundsOf(orderId)).toEqual(Array(10).fill({ status: 'succeeded', cents: 100 }))
   })
 
-  it('of amounts that do not go evenly never exceed the order', async () => {
+  it('of uneven amounts never exceed the order’s amount', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     await Promise.all(Array.from({ length: 20 }, (_, i) => bench.refund(gateway, orderId, { amountCents: 70 + 7 * i })))
@@ -42,14 +42,14 @@ describe('many refunds at once', () => {
     expect(await orderNow(orderId)).toMatchObject({ refunded, held: 0 })
   })
 
-  it('of all that is left: one gets it', async () => {
+  it('of the whole remaining amount succeed only once', async () => {
     const orderId = await bench.paidOrder(1000)
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => bench.refund(scriptedGateway(), orderId, {})))
     expect(outcomes.map(toldBy).sort()).toEqual(['201', ...Array(9).fill('409')])
     expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
   })
 
-  it('hold their amounts while their calls are under way', async () => {
+  it('hold their amounts during their provider calls', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     const call = barrier()
@@ -68,7 +68,7 @@ describe('many refunds at once', () => {
     expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
   })
 
-  it('see what a rival held that commits while they wait for the order', async () => {
+  it('respect an amount that a rival transaction holds and commits while they wait for the order’s row', async () => {
     const orderId = await bench.paidOrder(1000)
     const rival = await bench.transaction()
     await rival.query('UPDATE orders SET held_cents = 900 WHERE id = $1', [orderId])
@@ -82,7 +82,7 @@ describe('many refunds at once', () => {
 })
 
 describe('a refund', () => {
-  it('is of what is left where no amount is given', async () => {
+  it('takes the remaining amount when no amount is given', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     const part = await bench.refund(gateway, orderId, { amountCents: 300, reason: 'broken' })
@@ -98,7 +98,7 @@ describe('a refund', () => {
     expect(await orderNow(orderId)).toEqual({ status: 'refunded', refunded: 1000, held: 0 })
   })
 
-  it('is replayed as it was answered, whatever became of the order since', async () => {
+  it('is replayed unchanged after the order has changed', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     const key = newKey()
@@ -110,7 +110,7 @@ describe('a refund', () => {
     expect(gateway.calls).toHaveLength(2)
   })
 
-  it('names the charge that it gives back, and the record’s own provider key', async () => {
+  it('passes the refunded charge and its record’s provider key to the provider', async () => {
     const orderId = await bench.paidOrder(1000)
     const [charge] = await bench.rows<{ provider_ref: string }>(
       `SELECT provider_ref FROM ledger_entries WHERE order_id = $1 AND kind = 'charge'`,
@@ -125,7 +125,7 @@ describe('a refund', () => {
     ])
   })
 
-  it('names the charge also where the order is paid while the refund waits for it', async () => {
+  it('passes the charge to the provider also when the order is paid while the refund waits for the order’s row', async () => {
     const key = newKey()
     const body = orderOf()
     const paying = scriptedGateway()
@@ -171,7 +171,7 @@ describe('a refund', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('the refusal of a refund', () => {
   const refusedWith = async (orderId: string, body: RefundRequest, code: string, status: number) => {
     const gateway = scriptedGateway()
     const key = newKey()
@@ -185,9 +185,9 @@ describe('a refusal', () => {
     expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', effect_ref: null })
   }
 
-  it('is stored where there is no such order', () => refusedWith('ord_nobody_has', {}, 'order_not_found', 404))
+  it('is stored when the order does not exist', () => refusedWith('ord_nobody_has', {}, 'order_not_found', 404))
 
-  it('is stored where the order belongs to another tenant', async () => {
+  it('is stored when the order belongs to another tenant', async () => {
     const orderId = await bench.paidOrder()
     await bench.db.query(`UPDATE orders SET tenant_id = 'ten_other' WHERE id = $1`, [orderId])
     await refusedWith(orderId, {}, 'order_not_found', 404)
@@ -196,7 +196,7 @@ describe('a refusal', () => {
   it.each([
     ['declined', declined],
     ['not paid yet', timedOut],
-  ] as const)('is stored where the order is %s', async (_, outcome) => {
+  ] as const)('is stored when the order is %s', async (_, outcome) => {
     const gateway = scriptedGateway()
     gateway.nextCall(() => outcome())
     const key = newKey()
@@ -204,21 +204,21 @@ describe('a refusal', () => {
     await refusedWith((await bench.recordOf(key)).resource_id, {}, 'order_not_refundable', 409)
   })
 
-  it('is stored where it would exceed the order', async () => {
+  it('is stored when the refund would exceed the order’s amount', async () => {
     const orderId = await bench.paidOrder(1000)
     await refusedWith(orderId, { amountCents: 1001 }, 'refund_exceeds_order', 409)
     expect(await orderNow(orderId)).toEqual({ status: 'paid', refunded: 0, held: 0 })
     expect(await refundsOf(orderId)).toEqual([])
   })
 
-  it('is stored where nothing is left', async () => {
+  it('is stored when nothing is left to refund', async () => {
     const orderId = await bench.paidOrder(1000)
     await bench.refund(scriptedGateway(), orderId, {})
     await refusedWith(orderId, {}, 'refund_exceeds_order', 409)
     await refusedWith(orderId, { amountCents: 1 }, 'refund_exceeds_order', 409)
   })
 
-  it('stays one when the order could be refunded later', async () => {
+  it('is replayed although the order could be refunded by then', async () => {
     const orderId = await bench.paidOrder(1000)
     const gateway = scriptedGateway()
     gateway.nextCall(refused)

@@ -82,8 +82,8 @@ function holdUp(ms: number): void {
   }
 }
 
-describe('a database that cannot be connected to', () => {
-  it('proves that nothing was executed, and a look-up proves nothing', async () => {
+describe('the sandbox without a connection to its database', () => {
+  it('reports a charge as not executed, and a lookup as unreachable', async () => {
     const closed = await serve(() => {})
     await closed.close()
     const { sandbox } = open(5_000, closed.url)
@@ -94,7 +94,7 @@ describe('a database that cannot be connected to', () => {
     expect(await sandbox.lookUp(charge())).toEqual({ kind: 'unreachable', code: 'connection_refused' })
   })
 
-  it('is given up at the time limit when it never answers, also without a statement sent', async () => {
+  it('reports a connection timeout at the time limit when the database never answers', async () => {
     const mute = await serve(() => {})
     const { sandbox } = open(50, mute.url)
     expect(await sandbox.execute(charge())).toEqual({ kind: 'not_executed', code: 'connection_timeout' })
@@ -102,7 +102,7 @@ describe('a database that cannot be connected to', () => {
     await mute.close()
   })
 
-  it('charges nothing later when the connection comes after the limit', async () => {
+  it('charges nothing when the connection is made after the time limit', async () => {
     const { pool, sandbox } = open(50)
     const request = charge()
     const taken = await pool.connect()
@@ -113,7 +113,7 @@ describe('a database that cannot be connected to', () => {
     expect(pool.idleCount).toBe(1)
   })
 
-  it('charges nothing in a process that was held up past the limit before it could send', async () => {
+  it('charges nothing when its process is blocked past the time limit before it sends', async () => {
     const { pool, sandbox } = open(40)
     const request = charge()
     const client = await pool.connect()
@@ -127,8 +127,8 @@ describe('a database that cannot be connected to', () => {
   })
 })
 
-describe('a database that is lost after the statement was sent', () => {
-  it.each(['pm_ok', 'pm_refused_once'])('leaves it open whether %s was executed', async (paymentMethod) => {
+describe('the sandbox that loses its database after the statement was sent', () => {
+  it.each(['pm_ok', 'pm_refused_once'])('reports the outcome of %s as unclear', async (paymentMethod) => {
     const { sandbox } = open(10_000)
     const request = charge(paymentMethod)
     await whileBlocked(async (backend) => {
@@ -139,7 +139,7 @@ describe('a database that is lost after the statement was sent', () => {
     expect((await sandbox.lookUp(request)).kind).toBe('not_found')
   })
 
-  it('leaves it open also when the connection is reset', async () => {
+  it('reports the outcome as unclear when the connection is reset', async () => {
     const { hostname, port } = new URL(database.url)
     const proxy = await serve((socket) => {
       const upstream = connect(Number(port), hostname)
@@ -156,7 +156,7 @@ describe('a database that is lost after the statement was sent', () => {
     await proxy.close()
   })
 
-  it('makes a look-up unreachable', async () => {
+  it('reports a lookup as unreachable', async () => {
     const { sandbox } = open(10_000)
     await whileBlocked(async (backend) => {
       const outcome = sandbox.lookUp(charge())
@@ -165,7 +165,7 @@ describe('a database that is lost after the statement was sent', () => {
     })
   })
 
-  it('ends the wait at the time limit when it only hangs, and gives the connection up', async () => {
+  it('ends the wait at the time limit when the database hangs, and closes the connection', async () => {
     const { pool, sandbox } = open(300)
     await whileBlocked(async () => {
       expect(await sandbox.execute(charge())).toEqual({ kind: 'unclear', code: 'timeout' })
@@ -174,7 +174,7 @@ describe('a database that is lost after the statement was sent', () => {
     })
   })
 
-  it('takes nothing from a slow answer: the charge is booked and the wait holds no connection', async () => {
+  it('still reports a slow charge as succeeded: it is booked, and its wait holds no connection', async () => {
     const { pool, sandbox } = open(10_000)
     const request = charge('pm_slow_400')
     const outcome = sandbox.execute(request)
@@ -189,7 +189,7 @@ describe('a database that is lost after the statement was sent', () => {
   })
 })
 
-it('goes on after an idle connection was lost', async () => {
+it('the sandbox charges again after it has lost an idle database connection', async () => {
   const { pool, sandbox } = open(10_000)
   await sandbox.execute(charge())
   const removed = new Promise((resolve) => pool.once('remove', resolve))
@@ -200,7 +200,7 @@ it('goes on after an idle connection was lost', async () => {
   expect(await sandbox.execute(charge())).toEqual({ kind: 'succeeded', providerRef: expect.any(String) })
 })
 
-it('leaves no timer behind that would keep the process alive', async () => {
+it('the sandbox leaves no timer that would keep the process alive', async () => {
   const { sandbox } = open(60_000)
   await sandbox.execute(charge())
   const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length

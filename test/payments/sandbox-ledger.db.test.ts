@@ -69,8 +69,8 @@ async function entryCount(request: EffectRequest): Promise<number> {
   return rows[0].count
 }
 
-describe('twenty attempts at once with one key', () => {
-  it('are one charge with one answer when the provider has keys', async () => {
+describe('twenty concurrent sandbox attempts with one key', () => {
+  it('are one charge with one answer when the provider honours keys', async () => {
     const request = charge()
     const outcomes = await atOnce(() => withKeys().execute(request), 'charges')
     expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1)
@@ -78,21 +78,21 @@ describe('twenty attempts at once with one key', () => {
     expect(await entryCount(request)).toBe(1)
   })
 
-  it('are twenty charges when it has none', async () => {
+  it('are twenty charges when the provider ignores keys', async () => {
     const request = charge()
     const outcomes = await atOnce(() => withoutKeys().execute(request), 'charges')
     expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(AT_ONCE)
     expect(await entryCount(request)).toBe(AT_ONCE)
   })
 
-  it('have exactly one first among them', async () => {
+  it('have exactly one first attempt among them', async () => {
     const request = charge('pm_refused_once')
     const outcomes = await atOnce(() => withKeys().execute(request), 'attempts')
     expect(outcomes.filter((outcome) => outcome.kind === 'not_executed')).toHaveLength(1)
     expect(await entryCount(request)).toBe(1)
   })
 
-  it('book a late charge now, whichever comes first', async () => {
+  it('book a late charge exactly once, without waiting for its delay', async () => {
     const request = charge('pm_late_60000_once')
     const limited = createSandbox({ pool, idempotent: true, timeLimitMs: 1_500 })
     const outcomes = await atOnce(() => limited.execute(request), 'attempts')
@@ -102,8 +102,8 @@ describe('twenty attempts at once with one key', () => {
   })
 })
 
-describe('one effect for a key', () => {
-  it('holds against a rival that commits after the statement began', async () => {
+describe('one sandbox effect per key', () => {
+  it('holds when a rival commits after the statement began', async () => {
     const request = charge()
     const first = await withKeys().execute(request)
     const { rows } = await outside.query('DELETE FROM sandbox.charges WHERE provider_key = $1 RETURNING *', [
@@ -120,7 +120,7 @@ describe('one effect for a key', () => {
     expect(await entryCount(request)).toBe(1)
   })
 
-  it('stays booked when it was booked, whatever arrives later', async () => {
+  it('keeps its first booking when later attempts arrive', async () => {
     const request = charge()
     await withKeys().execute(request)
     const booked = await listCharges(pool, request)
@@ -130,14 +130,14 @@ describe('one effect for a key', () => {
     expect(await listCharges(pool, request)).toEqual(booked)
   })
 
-  it('takes over what was charged while the provider had no keys', async () => {
+  it('includes a charge made while the provider ignored keys', async () => {
     const request = charge()
     const first = await withoutKeys().execute(request)
     expect(await withKeys().execute(request)).toEqual(first)
     expect(await entryCount(request)).toBe(1)
   })
 
-  it('tells a charge from a refund and one key from another', async () => {
+  it('distinguishes a charge from a refund and one key from another', async () => {
     const request = charge()
     const others = [{ ...request, kind: 'refund' as const }, charge()]
     await withKeys().execute(request)
@@ -147,12 +147,12 @@ describe('one effect for a key', () => {
   })
 })
 
-describe('a look-up', () => {
+describe('a sandbox lookup', () => {
   it('finds nothing for a key that was never sent', async () => {
     expect(await withKeys().lookUp(charge())).toEqual({ kind: 'not_found' })
   })
 
-  it('puts a success before a decline, whichever came first', async () => {
+  it('prefers a success to a decline, whichever came first', async () => {
     for (const order of [
       ['pm_declined', 'pm_ok'],
       ['pm_ok', 'pm_declined'],
@@ -163,7 +163,7 @@ describe('a look-up', () => {
     }
   })
 
-  it('finds each charge in the same millisecond as its answer', async () => {
+  it('finds a charge immediately after its answer', async () => {
     for (let round = 0; round < 50; round++) {
       const request = charge()
       await withKeys().execute(request)
@@ -196,7 +196,7 @@ describe('listCharges', () => {
     ])
   })
 
-  it('is bounded', async () => {
+  it('returns at most 1000 entries', async () => {
     const { customerId } = charge()
     await outside.query(
       `INSERT INTO sandbox.charges

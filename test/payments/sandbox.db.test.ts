@@ -62,10 +62,10 @@ describe.concurrent.each([
   { idempotent: true, kind: 'refund' },
   { idempotent: false, kind: 'charge' },
   { idempotent: false, kind: 'refund' },
-] as const)('a $kind, idempotent: $idempotent', ({ idempotent, kind }) => {
+] as const)('a sandbox $kind, idempotent: $idempotent', ({ idempotent, kind }) => {
   const afterTwo = idempotent ? 1 : 2
 
-  it('ok: charges, answers, and is there at once', async () => {
+  it('ok: charges, answers, and is found by a lookup at once', async () => {
     const request = effect(kind, 'ok')
     const first = await sandbox(idempotent).execute(request)
     const prefix = kind === 'charge' ? 'sbx_ch_' : 'sbx_re_'
@@ -82,7 +82,7 @@ describe.concurrent.each([
     else expect(second).not.toEqual(first)
   })
 
-  it('declined: leaves a failed payment, and answers and looks up as declined', async () => {
+  it('declined: books a failed payment, and both answer and lookup say declined', async () => {
     const request = effect(kind, 'declined')
     const first = await sandbox(idempotent).execute(request)
     expect(first).toEqual({ kind: 'declined', providerRef: expect.any(String) })
@@ -95,7 +95,7 @@ describe.concurrent.each([
     expect(await entries(request)).toHaveLength(afterTwo)
   })
 
-  it('slow: charges at once and answers when its time has passed', async () => {
+  it('slow: answers when its delay has passed', async () => {
     const request = effect(kind, 'slow_150')
     const [outcome, ms] = await elapsedMs(() => sandbox(idempotent).execute(request))
     expect(outcome).toEqual(SUCCEEDED)
@@ -104,7 +104,7 @@ describe.concurrent.each([
   })
 
   it.each([`slow_${SHORT_MS}`, 'slow_99999'])(
-    '%s: an answer due at the time limit or after it never comes',
+    '%s: charges, and times out when its delay reaches the time limit',
     async (name) => {
       const request = effect(kind, name)
       const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
@@ -114,7 +114,7 @@ describe.concurrent.each([
     },
   )
 
-  it('timeout_charged: charges, every time without an answer', async () => {
+  it('timeout_charged: charges, and every attempt times out', async () => {
     const request = effect(kind, 'timeout_charged')
     const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
     expect(outcome).toEqual(TIMEOUT)
@@ -124,7 +124,7 @@ describe.concurrent.each([
     expect(await entries(request)).toHaveLength(afterTwo)
   })
 
-  it('timeout_lost_once: the first attempt never arrives, the second does', async () => {
+  it('timeout_lost_once: the first attempt times out without a charge, the second succeeds', async () => {
     const request = effect(kind, 'timeout_lost_once')
     const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
     expect(outcome).toEqual(TIMEOUT)
@@ -135,7 +135,7 @@ describe.concurrent.each([
     expect(await entries(request)).toHaveLength(1)
   })
 
-  it('late_once: exists, for look-up and list, from the moment it is booked and not before', async () => {
+  it('late_once: is visible to lookup and list only once it is booked', async () => {
     const request = effect(kind, 'late_60000_once')
     expect(await sandbox(idempotent, SHORT_MS).execute(request)).toEqual(TIMEOUT)
     expect(await entries(request)).toMatchObject([{ status: 'succeeded', on_its_way: true }])
@@ -150,7 +150,7 @@ describe.concurrent.each([
     expect(await listCharges(pool, request)).toHaveLength(1)
   })
 
-  it('late_once: is booked by the database clock, with nobody of ours left to do it', async () => {
+  it('late_once: is booked when its delay has passed by the database clock', async () => {
     const request = effect(kind, 'late_200_once')
     const { rows } = await pool.query('SELECT clock_timestamp() AS at')
     expect(await sandbox(idempotent, SHORT_MS).execute(request)).toEqual(TIMEOUT)
@@ -160,7 +160,7 @@ describe.concurrent.each([
     expect(Date.parse(charge?.createdAt ?? '') - rows[0].at.getTime()).toBeGreaterThan(198)
   })
 
-  it('late_once: a later attempt succeeds at once, and only without keys is there a second charge', async () => {
+  it('late_once: a second attempt succeeds at once, and charges again only without idempotency', async () => {
     const request = effect(kind, 'late_60000_once')
     await sandbox(idempotent, SHORT_MS).execute(request)
     const second = await sandbox(idempotent).execute(request)
@@ -169,14 +169,14 @@ describe.concurrent.each([
     expect((await entries(request)).map((entry) => entry.on_its_way)).toEqual(idempotent ? [false] : [false, true])
   })
 
-  it('refused_once: nothing is sent and the refusal comes at once; the second attempt succeeds', async () => {
+  it('refused_once: the first attempt is refused without a charge, the second succeeds', async () => {
     const request = effect(kind, 'refused_once')
     expect(await sandbox(idempotent).execute(request)).toEqual({ kind: 'not_executed', code: 'connection_refused' })
     expect(await entries(request)).toEqual([])
     expect(await sandbox(idempotent).execute(request)).toEqual(SUCCEEDED)
   })
 
-  it('error_once: charges behind a server error, which look-ups find; later attempts answer', async () => {
+  it('error_once: the first attempt charges behind a server error, the second succeeds', async () => {
     const request = effect(kind, 'error_once')
     expect(await sandbox(idempotent).execute(request)).toEqual({ kind: 'unclear', code: 'server_error' })
     const looked = await sandbox(idempotent).lookUp(request)
@@ -187,7 +187,7 @@ describe.concurrent.each([
     if (idempotent) expect(looked).toMatchObject(second)
   })
 
-  it('unreachable: every attempt times out uncharged, every look-up fails at once', async () => {
+  it('unreachable: every attempt times out without a charge, and every lookup fails', async () => {
     const request = effect(kind, 'unreachable')
     for (const _ of [1, 2]) {
       const [outcome, ms] = await elapsedMs(() => sandbox(idempotent, SHORT_MS).execute(request))
@@ -199,7 +199,7 @@ describe.concurrent.each([
     expect(await entries(request)).toEqual([])
   })
 
-  it('counts once per provider key', async () => {
+  it('refused_once: counts attempts separately for each provider key', async () => {
     const [one, other] = [effect(kind, 'refused_once'), effect(kind, 'refused_once')]
     expect((await sandbox(idempotent).execute(one)).kind).toBe('not_executed')
     expect((await sandbox(idempotent).execute(other)).kind).toBe('not_executed')

@@ -14,7 +14,7 @@ const eventOf = (type: string, object: object) =>
 const parse = (body: string, header: string | null = signPayload(body, SECRET, NOW)) =>
   parseStripeEvent(body, header, SECRET, NOW_MS)
 
-describe('what an event says', () => {
+describe('a Stripe event', () => {
   const told = (kind: string, providerRef: string) => ({
     id: 'evt_1',
     providerKey: 'oo_1',
@@ -39,36 +39,36 @@ describe('what an event says', () => {
     ['payment_intent.succeeded', { ...paymentIntent(), metadata: null }, null],
     ['refund.created', refund(), null],
     ['customer.created', { id: 'cus_1', object: 'customer', ...OURS }, null],
-  ])('%s', (type, object, event) => {
+  ])('of type %s gives the outcome of our charge or refund, or none', (type, object, event) => {
     expect(parse(eventOf(type, object))).toEqual({ ok: true, event })
   })
 
-  it('charge.refunded says nothing: its object is the charge, with the key of the charge', () => {
+  it('of type charge.refunded gives no outcome: its object is the charge, with the charge’s key', () => {
     const charge = { id: 'ch_1', object: 'charge', status: 'succeeded', refunded: true, ...OURS }
     expect(parse(eventOf('charge.refunded', charge))).toEqual({ ok: true, event: null })
   })
 })
 
-describe('what is not taken for an event', () => {
+describe('the body of a Stripe webhook', () => {
   const body = eventOf('payment_intent.succeeded', paymentIntent(OURS))
 
   it.each([
-    ['no signature', null],
+    ['none', null],
     ['an empty one', ''],
     ['garbage', 'garbage'],
     ['that of another secret', signPayload(body, 'whsec_other', NOW)],
     ['that of another body', signPayload(`${body} `, SECRET, NOW)],
     ['an old one', signPayload(body, SECRET, NOW - 301)],
     ['one from the future, which the SDK would take', signPayload(body, SECRET, NOW + 301)],
-  ])('%s', (_, header) => {
+  ])('is refused with this signature: %s', (_, header) => {
     expect(parse(body, header)).toEqual({ ok: false })
   })
 
-  it.each([['not JSON'], ['null'], ['{"object":"v2.core.event","id":"evt_1"}']])('a signed %s', (strange) => {
+  it.each([['not JSON'], ['null'], ['{"object":"v2.core.event","id":"evt_1"}']])('is refused: signed %s', (strange) => {
     expect(parse(strange)).toEqual({ ok: false })
   })
 
-  it('takes the time of the machine where none is given', () => {
+  it('is checked against the machine’s clock when no time is given', () => {
     const header = signPayload(body, SECRET, Math.floor(Date.now() / 1000))
     expect(parseStripeEvent(body, header, SECRET)).toMatchObject({ ok: true })
     expect(parseStripeEvent(body, signPayload(body, SECRET, 1_700_000_000), SECRET)).toEqual({ ok: false })

@@ -39,8 +39,8 @@ const others = (count: number, fields: Partial<StripeObject> = {}) =>
   )
 const FAILED = { status: 'requires_payment_method', last_payment_error: { code: 'card_declined' } }
 
-describe('looking up a charge', () => {
-  it('finds the intent that carries our key, with what was really taken', async () => {
+describe('the Stripe lookup of a charge', () => {
+  it('finds the payment intent that carries our key, with the amount received', async () => {
     const intent = paymentIntent({ id: 'pi_us', amount: 2500, amount_received: 2400, ...OURS })
     stripe.reply(listOf([...others(3), intent, paymentIntent({ id: 'pi_foreign' })]))
     expect(await gateway().lookUp(charge())).toEqual({
@@ -52,13 +52,13 @@ describe('looking up a charge', () => {
     })
   })
 
-  it('lists, and never searches', async () => {
+  it('uses the list endpoint, never the search', async () => {
     stripe.reply(listOf([]))
     await gateway().lookUp(charge())
     expect(stripe.seen).toMatchObject([{ method: 'GET', path: '/v1/payment_intents' }])
   })
 
-  it('finds nothing only when the last page is read', async () => {
+  it('returns not_found only after it has read the last page', async () => {
     stripe.reply(listOf(others(150)))
     expect(await gateway().lookUp(charge())).toEqual({ kind: 'not_found' })
     expect(stripe.seen).toHaveLength(2)
@@ -72,7 +72,7 @@ describe('looking up a charge', () => {
     expect(stripe.seen).toHaveLength(2)
   })
 
-  it('sees an intent that is older than the reservation by a slow clock, and nothing much older', async () => {
+  it('includes intents up to five minutes older than the reservation, because clocks differ', async () => {
     const reservedAt = new Date()
     stripe.reply(listOf([paymentIntent({ created: seconds(-240), ...OURS })]))
     expect(await gateway().lookUp(charge({ reservedAt }))).toMatchObject({ kind: 'succeeded' })
@@ -88,12 +88,12 @@ describe('looking up a charge', () => {
     ['requires_payment_method', {}, 'pending'],
     ['requires_payment_method', FAILED, 'declined'],
     ['canceled', {}, 'declined'],
-  ])('%s %j is %s', async (status, fields, kind) => {
+  ])('maps the intent status %s %j to %s', async (status, fields, kind) => {
     stripe.reply(listOf([paymentIntent({ status, ...OURS, ...fields })]))
     expect(await gateway().lookUp(charge())).toEqual({ kind, providerRef: 'pi_1' })
   })
 
-  it('lets success outrank what may still succeed, and that outrank a decline', async () => {
+  it('prefers a success to a pending intent, and a pending intent to a decline', async () => {
     const declined = paymentIntent({ id: 'pi_declined', created: seconds(-1), ...OURS, ...FAILED })
     const pending = paymentIntent({ id: 'pi_pending', created: seconds(-2), status: 'processing', ...OURS })
     const succeeded = paymentIntent({ id: 'pi_succeeded', created: seconds(-3), ...OURS })
@@ -112,19 +112,19 @@ describe('looking up a charge', () => {
     ['half', 'connection_lost'],
     [answered({}), 'unexpected_answer'],
     [{ status: 502, body: { object: 'list', data: [], has_more: false } }, 'server_error'],
-  ] as [Reply, string][])('is unreachable, and not "not found", after %j', async (reply, code) => {
+  ] as [Reply, string][])('returns unreachable, not "not found", after %j', async (reply, code) => {
     stripe.reply(reply)
     expect(await gateway().lookUp(charge())).toEqual({ kind: 'unreachable', code })
     expect(stripe.seen).toHaveLength(1)
   })
 
-  it('is unreachable when a later page fails', async () => {
+  it('returns unreachable when a later page fails', async () => {
     const list = listOf(others(150))
     stripe.reply((request) => (request.params.has('starting_after') ? 'reset' : list(request)))
     expect(await gateway().lookUp(charge())).toEqual({ kind: 'unreachable', code: 'connection_lost' })
   })
 
-  it('has one limit for all of its pages', async () => {
+  it('has one time limit for all of its pages', async () => {
     const list = listOf(others(1_000))
     stripe.reply((request) => ({ ...(list(request) as Exclude<Reply, string>), afterMs: 100 }))
     const startedAt = performance.now()
@@ -137,7 +137,7 @@ describe('looking up a charge', () => {
   })
 })
 
-describe('looking up a refund', () => {
+describe('the Stripe lookup of a refund', () => {
   it.each([
     [
       'succeeded',
@@ -147,24 +147,24 @@ describe('looking up a refund', () => {
     ['requires_action', { kind: 'pending', providerRef: 're_us' }],
     ['failed', { kind: 'declined', providerRef: 're_us' }],
     ['canceled', { kind: 'declined', providerRef: 're_us' }],
-  ])('%s, among the refunds of its charge', async (status, outcome) => {
+  ])('finds a refund that is %s among the refunds of its charge', async (status, outcome) => {
     stripe.reply(listOf([refund(), refund({ id: 're_us', status, ...OURS })]))
     expect(await gateway().lookUp(refundOf('pi_1'))).toEqual(outcome)
     expect(stripe.seen).toMatchObject([{ method: 'GET', path: '/v1/refunds' }])
     expect(stripe.seen[0]?.params.get('payment_intent')).toBe('pi_1')
   })
 
-  it('does not find one of another charge or without our key', async () => {
+  it('ignores refunds of another charge or without our key', async () => {
     stripe.reply(listOf([refund(), refund({ id: 're_us', payment_intent: 'pi_2', ...OURS })]))
     expect(await gateway().lookUp(refundOf('pi_1'))).toEqual({ kind: 'not_found' })
   })
 
-  it('without its charge is a bug', async () => {
+  it('throws when it does not get the charge', async () => {
     await expect(gateway().lookUp(refundOf())).rejects.toThrow('without the charge')
   })
 })
 
-describe('listing a window', () => {
+describe('the Stripe list of a time window', () => {
   const FROM = new Date('2026-11-01T00:00:00.500Z')
   const TO = new Date('2026-11-02T00:00:00.500Z')
   const at = (date: Date) => Math.ceil(date.getTime() / 1000)
@@ -180,7 +180,7 @@ describe('listing a window', () => {
     stripe.reply((request) => (request.path === '/v1/refunds' ? listRefunds : listIntents)(request))
   }
 
-  it('has intents and refunds, ours and others, decided and not', async () => {
+  it('has intents and refunds, with our key and without, final and pending', async () => {
     const created = at(FROM) + 60
     const createdAt = new Date(created * 1000)
     const money = { amountCents: 2500, currency: 'EUR', createdAt }
@@ -205,7 +205,7 @@ describe('listing a window', () => {
     expect(new Set((await listAll()).map(({ ref }) => ref)).size).toBe(250)
   })
 
-  it('shares nothing with the window after it, and misses nothing between them', async () => {
+  it('neither overlaps with the next window nor leaves a gap before it', async () => {
     const later = new Date('2026-11-03T00:00:00.500Z')
     const edge = [-1, 0, 1].map((n) => paymentIntent({ id: `pi_${n}`, created: at(TO) + n }))
     serve(edge, [])
@@ -213,7 +213,7 @@ describe('listing a window', () => {
     expect(both.map(({ ref }) => ref).sort()).toEqual(['pi_-1', 'pi_0', 'pi_1'])
   })
 
-  it('throws where a page is missing: a list with holes proves nothing', async () => {
+  it('throws when a page is missing, because an incomplete list proves nothing', async () => {
     const list = listOf(others(150, { created: at(FROM) + 60 }))
     stripe.reply((request) =>
       request.params.has('starting_after') ? apiError(500, { type: 'api_error' }) : list(request),

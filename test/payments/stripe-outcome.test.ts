@@ -25,7 +25,7 @@ const gateway = () => createStripe({ secretKey: 'sk_test_1', timeLimitMs: 5_000,
 
 const REFUSED = { type: 'invalid_request_error' }
 
-describe('what an answer proves of a charge', () => {
+describe('the outcome of a charge', () => {
   const failed = paymentIntent({ id: 'pi_no', status: 'requires_payment_method', last_payment_error: {} })
   const CASES: [string, Reply, object][] = [
     ['succeeded', answered(paymentIntent()), { kind: 'succeeded', providerRef: 'pi_1' }],
@@ -38,7 +38,7 @@ describe('what an answer proves of a charge', () => {
     ),
     ['canceled', answered(paymentIntent({ status: 'canceled' })), { kind: 'declined', providerRef: 'pi_1' }],
     [
-      '402 with its intent',
+      '402 with its failed intent',
       apiError(402, { type: 'card_error', code: 'card_declined', payment_intent: failed }),
       { kind: 'declined', providerRef: 'pi_no' },
     ],
@@ -89,14 +89,14 @@ describe('what an answer proves of a charge', () => {
       { kind: 'unclear', code: 'server_error' },
     ]),
   ]
-  it.each(CASES)('%s', async (_, reply, outcome) => {
+  it.each(CASES)('is what Stripe’s answer proves: %s', async (_, reply, outcome) => {
     stripe.reply(reply)
     expect(await gateway().execute(CHARGE)).toEqual(outcome)
     expect(stripe.seen).toHaveLength(1)
   })
 })
 
-describe('what is not an answer of Stripe', () => {
+describe('an answer that is not recognizably Stripe’s', () => {
   const page = (status: number, body: unknown = '<html>Blocked</html>'): Reply => ({ status, body })
   const CASES: [string, Reply, string][] = [
     ['an error page with 403', page(403), 'unexpected_answer'],
@@ -113,26 +113,26 @@ describe('what is not an answer of Stripe', () => {
     ['a refusal without a request id', apiError(402, { type: 'card_error' }, { 'request-id': '' }), 'invalid_request'],
     ['a 401 without a request id', apiError(401, REFUSED, { 'request-id': '' }), 'provider_rejected'],
   ]
-  it.each(CASES)('%s proves nothing', async (_, reply, code) => {
+  it.each(CASES)('leaves the outcome of the charge unclear: %s', async (_, reply, code) => {
     stripe.reply(reply)
     expect(await gateway().execute(CHARGE)).toEqual({ kind: 'unclear', code })
   })
 })
 
-describe('what an answer proves of a refund', () => {
+describe('the outcome of a refund', () => {
   const CASES: [string, Reply, object][] = [
     ['pending', answered(refund({ status: 'pending' })), { kind: 'unclear', code: 'provider_pending' }],
     ['requires_action', answered(refund({ status: 'requires_action' })), { kind: 'unclear', code: 'provider_pending' }],
     ['failed', answered(refund({ status: 'failed' })), { kind: 'declined', providerRef: 're_1' }],
     ['canceled', answered(refund({ status: 'canceled' })), { kind: 'declined', providerRef: 're_1' }],
     [
-      'a refusal, which is not named after the charge that it carries',
+      'a refusal, referenced by its request id and not by the charge that it carries',
       apiError(400, { ...REFUSED, code: 'charge_already_refunded', payment_intent: paymentIntent() }),
       { kind: 'declined', providerRef: 'req_1' },
     ],
     ['500', apiError(500, { type: 'api_error' }), { kind: 'unclear', code: 'server_error' }],
   ]
-  it.each(CASES)('%s', async (_, reply, outcome) => {
+  it.each(CASES)('is what Stripe’s answer proves: %s', async (_, reply, outcome) => {
     stripe.reply(reply)
     expect(await gateway().execute(REFUND)).toEqual(outcome)
   })

@@ -32,8 +32,8 @@ type Api = Awaited<ReturnType<typeof startStripe>>['api']
 const send = (transport: ReturnType<typeof openTransport>, { host, port, protocol }: Api) =>
   transport.makeRequest(host, String(port), '/v1/payment_intents', 'POST', {}, 'amount=1', protocol, 80_000)
 
-describe('over TLS', () => {
-  it('answers, and uses its connection again', async () => {
+describe('the Stripe transport over TLS', () => {
+  it('gets answers and reuses its connection', async () => {
     const server = await serve(true)
     const agent = new https.Agent({ keepAlive: true, ca: CERTIFICATE })
     closing.push(() => agent.destroy())
@@ -45,7 +45,7 @@ describe('over TLS', () => {
     expect(server.connections()).toBe(1)
   })
 
-  it('sends nothing to a server that it does not trust', async () => {
+  it('sends nothing to a server with an untrusted certificate', async () => {
     const server = await serve(true)
     const gateway = createStripe({ secretKey: 'sk_test_1', timeLimitMs: 5_000, api: server.api })
     expect(await gateway.execute(CHARGE)).toEqual({ kind: 'not_executed', code: 'connection_refused' })
@@ -53,7 +53,7 @@ describe('over TLS', () => {
     expect(server.seen).toHaveLength(0)
   })
 
-  it('sends nothing when the limit ends before the connection stands', async () => {
+  it('sends no request when the time limit ends during the TLS handshake', async () => {
     const mute = createServer()
     const received: Buffer[] = []
     mute.on('connection', (socket) => {
@@ -73,8 +73,8 @@ describe('over TLS', () => {
   })
 })
 
-describe('a process that slept', () => {
-  it('while it connected sends nothing, though its timer has not run yet', async () => {
+describe('the Stripe transport of a process that slept past the time limit', () => {
+  it('sends nothing when it was connecting, though its timer has not fired yet', async () => {
     const server = await serve()
     const agent = new http.Agent()
     const transport = openTransport(agent, limitOf(1_000))
@@ -85,7 +85,7 @@ describe('a process that slept', () => {
     expect(server.seen).toHaveLength(0)
   })
 
-  it('before it connected does not even connect', async () => {
+  it('opens no connection when it had not begun to connect', async () => {
     const server = await serve()
     const transport = openTransport(new http.Agent(), limitOf(1_000))
     const awake = Date.now()
@@ -95,7 +95,7 @@ describe('a process that slept', () => {
   })
 })
 
-describe('an abandoned call', () => {
+describe('an abandoned Stripe call', () => {
   it('sends nothing any more', async () => {
     const server = await serve()
     const transport = openTransport(new http.Agent(), limitOf(5_000))
@@ -106,7 +106,7 @@ describe('an abandoned call', () => {
     expect(server.seen).toHaveLength(0)
   })
 
-  it('lets go of the request that it had sent', async () => {
+  it('is rejected as sent when its request was already sent', async () => {
     const server = await serve()
     server.reply('silence')
     const transport = openTransport(new http.Agent(), limitOf(5_000))
@@ -117,7 +117,7 @@ describe('an abandoned call', () => {
   })
 })
 
-it('uses a connection again, and closes it when nobody did for a while', async () => {
+it('the Stripe agent reuses a connection and closes it when it stays idle', async () => {
   const server = await serve()
   const agent = openAgent('http', 100)
   for (let n = 0; n < 3; n++) await send(openTransport(agent, limitOf(5_000)), server.api)

@@ -38,8 +38,8 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-describe('what is sent', () => {
-  it('is one confirmed payment intent under our key, which neither redirects nor waits for anyone', async () => {
+describe('a request to Stripe', () => {
+  it('for a charge is one confirmed payment intent under our key, without redirects or customer actions', async () => {
     stripe.reply(answered(paymentIntent()))
     expect(await gateway().execute(CHARGE)).toEqual({ kind: 'succeeded', providerRef: 'pi_1' })
 
@@ -62,7 +62,7 @@ describe('what is sent', () => {
     })
   })
 
-  it('is the same on every attempt, without telemetry of the one before', async () => {
+  it('is the same on every attempt, without telemetry of the previous one', async () => {
     stripe.reply(answered(paymentIntent()))
     const one = gateway()
     await one.execute(CHARGE)
@@ -72,7 +72,7 @@ describe('what is sent', () => {
     expect(second?.headers).not.toHaveProperty('x-stripe-client-telemetry')
   })
 
-  it('is for a refund the charge and the amount, under its own key', async () => {
+  it('for a refund has the charge and the amount, under the refund’s key', async () => {
     stripe.reply(answered(refund({ id: 're_7' })))
     expect(await gateway().execute(REFUND)).toEqual({ kind: 'succeeded', providerRef: 're_7' })
 
@@ -85,26 +85,26 @@ describe('what is sent', () => {
     })
   })
 
-  it('is nothing for a refund of no charge: that is a bug', async () => {
+  it('is not sent for a refund without a charge, which throws', async () => {
     await expect(gateway().execute({ ...REFUND, chargeRef: undefined })).rejects.toThrow('without the charge')
     expect(stripe.seen).toHaveLength(0)
   })
 })
 
-describe('without an answer', () => {
-  it('a refused connection proves that nothing was executed', async () => {
+describe('a Stripe call without an answer', () => {
+  it('is not executed when the connection is refused', async () => {
     const api = { ...stripe.api, port: await closedPort() }
     const outcome = await createStripe({ secretKey: 'sk_test_1', timeLimitMs: 5_000, api }).execute(CHARGE)
     expect(outcome).toEqual({ kind: 'not_executed', code: 'connection_refused' })
   })
 
-  it('a name that does not resolve proves it too', async () => {
+  it('is not executed when the host name does not resolve', async () => {
     const api = { ...stripe.api, host: 'stripe.invalid' }
     const outcome = await createStripe({ secretKey: 'sk_test_1', timeLimitMs: 5_000, api }).execute(CHARGE)
     expect(outcome).toMatchObject({ kind: 'not_executed' })
   })
 
-  it('so does a secret that no header can carry', async () => {
+  it('is not executed when the secret key is not a valid header value', async () => {
     const bad = createStripe({ secretKey: 'sk_test\n', timeLimitMs: 5_000, api: stripe.api })
     expect(await bad.execute(CHARGE)).toMatchObject({ kind: 'not_executed' })
     expect(stripe.seen).toHaveLength(0)
@@ -112,7 +112,7 @@ describe('without an answer', () => {
 
   // After a reset the SDK would send the request again, half a second later.
   it.each(['reset', 'half'] as const)(
-    'a connection lost after sending (%s) is unclear, and not tried again',
+    'is unclear and not repeated when the connection is lost after sending (%s)',
     async (how) => {
       stripe.reply(how)
       expect(await gateway().execute(CHARGE)).toEqual({ kind: 'unclear', code: 'connection_lost' })
@@ -120,7 +120,7 @@ describe('without an answer', () => {
     },
   )
 
-  it('a stale connection is unclear as well, and not tried again', async () => {
+  it('is unclear and not repeated when a reused connection is reset', async () => {
     const one = gateway()
     stripe.reply(answered(paymentIntent()))
     await one.execute(CHARGE)
@@ -133,8 +133,8 @@ describe('without an answer', () => {
   it.each([
     ['never comes', 'silence'],
     ['comes after the limit', answered(paymentIntent(), LIMIT_MS * 2)],
-    ['comes in drops that never end', 'trickle'],
-  ] as [string, Reply][])('an answer that %s is a timeout, at the limit', async (_, reply) => {
+    ['trickles without an end', 'trickle'],
+  ] as [string, Reply][])('is a timeout at the time limit when the answer %s', async (_, reply) => {
     stripe.reply(reply)
     const { result, ms } = await timed(() => gateway(LIMIT_MS).execute(CHARGE))
     expect(result).toEqual({ kind: 'unclear', code: 'timeout' })

@@ -13,8 +13,8 @@ const OTHER_V1 = `v1=${'0'.repeat(64)}`
 const verify = (header: string | null, { body = BODY, secret = SECRET, nowMs = NOW_MS } = {}) =>
   verifySignature(body, header, secret, 300, nowMs)
 
-describe('a signature', () => {
-  it('is the one that Stripe makes', () => {
+describe('a webhook signature', () => {
+  it('equals the one that Stripe’s library makes', () => {
     const theirs = Stripe.webhooks.generateTestHeaderString({ payload: BODY, secret: SECRET, timestamp: NOW })
     expect(GOOD).toBe(theirs)
     expect(verify(theirs)).toBe(true)
@@ -26,7 +26,7 @@ describe('a signature', () => {
     ['with spaces after commas', `t=${NOW}, ${GOOD_V1}`],
     ['as old as is allowed', signPayload(BODY, SECRET, NOW - 300)],
     ['as far ahead as is allowed', signPayload(BODY, SECRET, NOW + 300)],
-  ])('is good: %s', (_, header) => {
+  ])('is accepted: %s', (_, header) => {
     expect(verify(header)).toBe(true)
   })
 
@@ -43,7 +43,7 @@ describe('a signature', () => {
     ['v1 that is not hex', `t=${NOW},v1=${'z'.repeat(64)}`],
     ['another timestamp than was signed', `t=${NOW - 1},${GOOD_V1}`],
     ['two timestamps', `t=${NOW - 9999},${GOOD},`],
-    ['a timestamp in other words', `t=0${NOW},${GOOD_V1}`],
+    ['a timestamp with a leading zero', `t=0${NOW},${GOOD_V1}`],
     ['a negative timestamp', `t=-1,${GOOD_V1}`],
     ['too old', signPayload(BODY, SECRET, NOW - 301)],
     ['too far ahead', signPayload(BODY, SECRET, NOW + 301)],
@@ -56,7 +56,7 @@ describe('a signature', () => {
     expect(verify(GOOD, { body: `${BODY}\n` })).toBe(false)
   })
 
-  it('is refused under the empty secret, which everybody knows', () => {
+  it('is refused when the secret is empty', () => {
     expect(verify(signPayload(BODY, '', NOW), { secret: '' })).toBe(false)
   })
 })

@@ -55,7 +55,7 @@ const keeping = async (store: Store) => {
 }
 
 describe('evidence that is being written while the owner gives up', () => {
-  it('is waited for and seen: the owner settles with it', async () => {
+  it('is waited for by the owner, which settles with it', async () => {
     const { call, owner } = await inCall()
     const evidence = await uncommitted(keeping)
     call.open()
@@ -65,7 +65,7 @@ describe('evidence that is being written while the owner gives up', () => {
     await one.expectOneCharge()
   })
 
-  it('is not missed where it is rolled back and comes again', async () => {
+  it('settles the record when it is rolled back and delivered again', async () => {
     const { call, owner } = await inCall()
     const evidence = await uncommitted(keeping)
     call.open()
@@ -77,8 +77,8 @@ describe('evidence that is being written while the owner gives up', () => {
   })
 })
 
-describe('evidence that arrives while a move is being written', () => {
-  it('waits for the owner that gives up, sees the outcome unknown and settles it', async () => {
+describe('evidence that arrives during an uncommitted state change', () => {
+  it('waits for the owner that gives up, then settles the unknown outcome', async () => {
     const { call, owner } = await inCall()
     const recordId = await one.idOf()
     const move = await uncommitted((store) =>
@@ -94,7 +94,7 @@ describe('evidence that arrives while a move is being written', () => {
     expect(toldBy(await owner)).toBe('201 replayed')
   })
 
-  it('waits for the sweeper, sees the outcome unknown and settles it', async () => {
+  it('waits for the sweeper, then settles the unknown outcome', async () => {
     const { call, owner } = await inCall()
     await meeting.bench.endLease(one.key)
     const move = await uncommitted((store) => sweepLeases(store, { limit: 10, by: 'sweeper' }))
@@ -108,7 +108,7 @@ describe('evidence that arrives while a move is being written', () => {
     expect(toldBy(await owner)).toBe('201 replayed')
   })
 
-  it('waits for whoever proves that nothing was executed, and takes it back', async () => {
+  it('waits for the reconciler that releases the key as not executed, then settles the record', async () => {
     one.provider.answerCallWith(LOST)
     await one.told()
     const recordId = await one.idOf()
@@ -124,7 +124,7 @@ describe('evidence that arrives while a move is being written', () => {
     await one.expectOneCharge()
   })
 
-  it('waits for a deletion, and then speaks of a record that is gone', async () => {
+  it('waits for the deletion of the record, then is reported as a discrepancy', async () => {
     await one.told()
     const recordId = await one.idOf()
     await meeting.bench.endRetention(one.key)
@@ -142,8 +142,8 @@ describe('evidence that arrives while a move is being written', () => {
   })
 })
 
-describe('evidence that arrives before the reservation is to be seen', () => {
-  it('is taken in and shown to people; the record is found out about all the same', async () => {
+describe('evidence that arrives before the reservation is committed', () => {
+  it('is reported as a discrepancy, and the reconciler settles the record all the same', async () => {
     const transaction = await meeting.bench.transaction()
     const call = one.provider.hold('called')
     one.provider.answerCallWith(LOST)
@@ -169,8 +169,8 @@ describe('evidence that arrives before the reservation is to be seen', () => {
   })
 })
 
-describe('two identical webhooks at once', () => {
-  it('are kept once and settle once, and both are told that all is well', async () => {
+describe('identical webhooks at once', () => {
+  it('are stored once and settle once when there are two, and both deliveries succeed', async () => {
     one.provider.answerCallWith(LOST)
     await one.told()
     const first = await uncommitted(keeping)
@@ -184,7 +184,7 @@ describe('two identical webhooks at once', () => {
     await one.expectOneCharge()
   })
 
-  it('do no more as twenty', async () => {
+  it('settle once when there are twenty', async () => {
     one.provider.answerCallWith(LOST)
     await one.told()
     const all = await Promise.all(Array.from({ length: 20 }, () => one.webhook({ id: `evt_${one.key}` })))

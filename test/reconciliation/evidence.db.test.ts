@@ -53,7 +53,7 @@ async function deleted(): Promise<string> {
 }
 
 describe('evidence of a charge', () => {
-  it('settles an unknown outcome at once: the client gets the 201 that it should have had', async () => {
+  it('settles an unknown outcome at once, and the client gets the 201 of the original charge', async () => {
     await unknown()
     expect(await one.webhook()).toBe('settled')
     expect((await one.record()).timeline.map(({ event, by }) => [event, by])).toEqual([
@@ -66,14 +66,14 @@ describe('evidence of a charge', () => {
     expect(one.provider.lookUps).toBe(0)
   })
 
-  it('takes back what was proven not executed', async () => {
+  it('settles a failed_retryable record without a second call', async () => {
     await failedRetryable()
     expect(await one.webhook()).toBe('settled')
     await one.expectOneCharge()
     expect(one.provider.calls).toBe(1)
   })
 
-  it('waits while somebody owns the record, and is settled with when the owner gives up', async () => {
+  it('is only stored while an owner holds the record, and settles it when the owner gives up', async () => {
     const call = one.provider.hold('called')
     one.provider.answerCallWith(LOST)
     const owner = one.request()
@@ -85,7 +85,7 @@ describe('evidence of a charge', () => {
     await one.expectOneCharge()
   })
 
-  it('settles a dead letter, which only people and evidence may move', async () => {
+  it('settles a dead letter', async () => {
     await unknown()
     await meeting.bench.db.query(
       `UPDATE idempotency_records SET dead_lettered_at = clock_timestamp(), reconcile_after = NULL WHERE key = $1`,
@@ -96,13 +96,13 @@ describe('evidence of a charge', () => {
     await one.expectOneCharge()
   })
 
-  it('agrees with an answer that tells of it, and changes nothing', async () => {
+  it('changes nothing when the stored answer reports the same charge', async () => {
     await one.told()
     expect(await one.webhook()).toBe('kept')
     await one.expectOneCharge()
   })
 
-  it('contradicts a stored decline, also of the very same charge', async () => {
+  it('opens a discrepancy against a stored decline, even one of the same charge', async () => {
     one = meeting.begin({ paymentMethod: 'pm_declined' })
     expect(await one.told()).toBe('402')
     expect(await one.webhook({ kind: 'succeeded' })).toBe('kept')
@@ -112,7 +112,7 @@ describe('evidence of a charge', () => {
     expect(await one.told()).toBe('402 replayed')
   })
 
-  it('contradicts a tombstone that never had an answer', async () => {
+  it('opens a discrepancy against a tombstone that never had an answer', async () => {
     await failedRetryable()
     await meeting.bench.endRetention(one.key)
     await one.reap()
@@ -123,7 +123,7 @@ describe('evidence of a charge', () => {
 })
 
 describe('evidence of a decline', () => {
-  it('settles an unknown outcome where only one attempt ever called', async () => {
+  it('settles an unknown outcome if only one attempt called the provider', async () => {
     one = meeting.begin({ paymentMethod: 'pm_declined' })
     await unknown()
     expect(await one.webhook({ kind: 'declined' })).toBe('settled')
@@ -133,7 +133,7 @@ describe('evidence of a decline', () => {
     )
   })
 
-  it('proves nothing about two attempts before the settle window is over, nor later by having been there', async () => {
+  it('stored before the settle window ends proves nothing about two attempts, not even after the window', async () => {
     await unknownAgain()
     expect(await one.webhook({ kind: 'declined', ref: ref('no'), id: `evt_${one.key}` })).toBe('kept')
     // The window ends right after it.
@@ -146,14 +146,14 @@ describe('evidence of a decline', () => {
     expect(await one.state()).toBe('unknown')
   })
 
-  it('in a webhook, which does not say of which attempt it speaks, is never proof about two', async () => {
+  it('from a webhook, which names no attempt, does not settle a record with two attempts', async () => {
     await unknownAgain()
     await one.pastSettleWindow()
     expect(await one.webhook({ kind: 'declined', ref: ref('no') })).toBe('kept')
     expect(await one.state()).toBe('unknown')
   })
 
-  it('of an earlier attempt is no proof about the last one, whenever it comes', async () => {
+  it('from an earlier attempt does not settle the latest one, even after the settle window', async () => {
     await unknownAgain()
     await one.pastSettleWindow()
     const recordId = await one.idOf()
@@ -164,7 +164,7 @@ describe('evidence of a decline', () => {
     expect(await one.state()).toBe('unknown')
   })
 
-  it('gives way to evidence of a charge, whichever came first', async () => {
+  it('gives way to later evidence of a charge', async () => {
     await unknownAgain()
     const recordId = await one.idOf()
     const keep = (kind: 'succeeded' | 'declined') =>
@@ -182,7 +182,7 @@ describe('evidence of a decline', () => {
     expect(await one.record()).toMatchObject({ effect_ref: ref('succeeded') })
   })
 
-  it('moves nothing that is failed_retryable', async () => {
+  it('does not move a failed_retryable record', async () => {
     one.provider.answerCallWith(REFUSED, { arrives: false })
     await one.told()
     expect(await one.webhook({ kind: 'declined', ref: ref('no') })).toBe('kept')
@@ -191,7 +191,7 @@ describe('evidence of a decline', () => {
   })
 
   it.each(['its owner gives up', 'its lease ends and the sweeper comes', 'its lease ends and a request comes'])(
-    'waits while somebody owns the record, until %s',
+    'is only stored while an owner holds the record, and settles it once %s',
     async (what) => {
       one = meeting.begin({ paymentMethod: 'pm_declined' })
       const call = one.provider.hold('called')
@@ -209,7 +209,7 @@ describe('evidence of a decline', () => {
     },
   )
 
-  it('contradicts the answer that tells of this very charge, and no other', async () => {
+  it('opens a discrepancy against a stored success only if both are about the same charge', async () => {
     await one.told()
     const [charge] = await one.charges()
     await one.webhook({ kind: 'declined', ref: ref('another') })
@@ -219,22 +219,22 @@ describe('evidence of a decline', () => {
   })
 })
 
-describe('evidence for a record that is gone', () => {
-  it('is no news where the ledger has it', async () => {
+describe('evidence for a deleted record', () => {
+  it('opens no discrepancy if the ledger has the charge', async () => {
     await one.told()
     const id = await deleted()
     expect(await one.webhook()).toBe('record_gone')
     expect(await ofRecord(id)).toEqual([])
   })
 
-  it('opens a discrepancy where the ledger does not', async () => {
+  it('opens a discrepancy if the ledger lacks the charge', async () => {
     await failedRetryable()
     const id = await deleted()
     expect(await one.webhook()).toBe('record_gone')
     expect(await ofRecord(id)).toMatchObject([{ kind: 'contradicting_evidence', detail: { state: null } }])
   })
 
-  it('opens one for the decline of what the ledger has, and none for any other', async () => {
+  it('of a decline opens a discrepancy only if the ledger has that charge', async () => {
     await one.told()
     const id = await deleted()
     await one.webhook({ kind: 'declined', ref: ref('another') })
@@ -244,7 +244,7 @@ describe('evidence for a record that is gone', () => {
   })
 })
 
-describe('evidence that comes again', () => {
+describe('evidence that is delivered again', () => {
   /** Whoever uses it keeps the evidence and gets no further. */
   const dying = () =>
     tampered(meeting.bench.store, (send, sent) => {
@@ -252,7 +252,7 @@ describe('evidence that comes again', () => {
       return send()
     })
 
-  it('does nothing: no second row, no second event, no new version', async () => {
+  it('adds no second row, no second timeline event and no new version', async () => {
     await unknown()
     await one.webhook({ id: `evt_${one.key}` })
     const before = await one.record()
@@ -261,7 +261,7 @@ describe('evidence that comes again', () => {
     expect(await evidence()).toHaveLength(1)
   })
 
-  it('ends what was not ended the first time', async () => {
+  it('settles the record if the first delivery failed before settling it', async () => {
     await unknown()
     await expect(one.webhook({ id: `evt_${one.key}`, store: dying() })).rejects.toThrow('ECONNRESET')
     expect(await one.record()).toMatchObject({ state: 'unknown', effect_evidence: true })
@@ -273,7 +273,7 @@ describe('evidence that comes again', () => {
   it.each([
     ['unknown', unknown],
     ['failed_retryable', failedRetryable],
-  ])('need not: the sweeper ends it for a record that is %s', async (_, become) => {
+  ])('is not needed after a failed first delivery: the sweeper settles a record that is %s', async (_, become) => {
     await become()
     await expect(one.webhook({ store: dying() })).rejects.toThrow('ECONNRESET')
     const total = (counts: Record<string, number>) => counts.settledByEvidence ?? 0
@@ -284,7 +284,7 @@ describe('evidence that comes again', () => {
 })
 
 describe('evidence that can’t be booked', () => {
-  it('is kept and shown to people: another record has booked that charge', async () => {
+  it('because another record has booked the charge is stored and opens a discrepancy', async () => {
     const other = meeting.begin()
     await other.told()
     const taken = (await other.charges())[0]!.ref
@@ -300,7 +300,7 @@ describe('evidence that can’t be booked', () => {
 })
 
 describe('evidence of another kind of effect', () => {
-  it('does not settle a record: a refund under an order’s key is shown to people', async () => {
+  it('does not settle a record: a refund under an order’s key opens a discrepancy', async () => {
     await unknown()
     expect(await one.webhook({ effect: 'refund', ref: ref('strange') })).toBe('record_gone')
     expect(await one.record()).toMatchObject({ state: 'unknown', effect_evidence: false })

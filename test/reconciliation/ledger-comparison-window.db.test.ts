@@ -27,7 +27,7 @@ import {
   WINDOW_END,
 } from './two-books'
 
-describe('running it again', () => {
+describe('a ledger comparison', () => {
   async function oneOfEach(): Promise<void> {
     const paid = await order(HOUR)
     entry(paid, HOUR, { amountCents: 1, currency: 'JPY' })
@@ -44,7 +44,7 @@ describe('running it again', () => {
   }
   const again = () => bench.db.query('UPDATE schedules SET covered_until = NULL')
 
-  it('adds nothing twice, neither what is open nor what was closed', async () => {
+  it('that is repeated files no discrepancy twice, whether it is open or closed', async () => {
     await oneOfEach()
     expect(await compare()).toMatchObject(FOUND)
     await bench.db.query(`UPDATE discrepancies SET closed_at = clock_timestamp() WHERE kind = 'amount_differs'`)
@@ -54,14 +54,14 @@ describe('running it again', () => {
     expect(await bench.rows('SELECT * FROM discrepancies ORDER BY id')).toEqual(before)
   })
 
-  it('by two nodes at once adds nothing twice', async () => {
+  it('by two nodes at once files each discrepancy once', async () => {
     await oneOfEach()
     const [first, second] = await Promise.all([compare(), compare()])
     for (const kind of Object.keys(FOUND)) expect((first[kind] ?? 0) + (second[kind] ?? 0)).toBe(1)
     expect(await findings()).toHaveLength(5)
   })
 
-  it('dry counts what a run would file, and changes nothing', async () => {
+  it('as a dry run counts the discrepancies that a real run files, and changes nothing', async () => {
     await oneOfEach()
     expect(await compare({ dryRun: true })).toMatchObject(FOUND)
     expect(await findings()).toEqual([])
@@ -71,7 +71,7 @@ describe('running it again', () => {
     expect(await compare({ dryRun: true })).toEqual({ listed: 3, booked: 2, unconfirmed: 0 })
   })
 
-  it('is a run that people can look at', async () => {
+  it('is recorded as a run with its counts', async () => {
     await oneOfEach()
     const request = { dryRun: false, scheduled: false, requestedBy: 'test', reason: null }
     const { ended } = await startRun(bench.store, comparison(), request)
@@ -79,13 +79,13 @@ describe('running it again', () => {
   })
 })
 
-describe('the window', () => {
+describe('the window of the ledger comparison', () => {
   const covered = async () =>
     (await bench.rows<{ at: Date }>(`SELECT covered_until AS at FROM schedules WHERE kind = 'ledger'`))[0]?.at
   const near = (at: Date | undefined, agoMs: number) =>
     expect(Math.abs(Date.now() - agoMs - at!.getTime())).toBeLessThan(5000)
 
-  it('is seven days at first, then goes on where the last one ended, with a margin', async () => {
+  it('is seven days at first, then starts a margin before the end of the last one', async () => {
     await compare()
     near(asked[0]!.from, 7 * DAY + 10 * MINUTE)
     near(asked[0]!.to, WINDOW_END - 5 * MINUTE)
@@ -95,7 +95,7 @@ describe('the window', () => {
     near(await covered(), WINDOW_END)
   })
 
-  it('is not moved on by a list that broke off, nor by a run that was stopped', async () => {
+  it('does not advance when the provider’s list breaks off or the run is stopped', async () => {
     entry(await order(HOUR), HOUR)
     const whole = gateway.list
     gateway.list = async function* (window) {
@@ -110,7 +110,7 @@ describe('the window', () => {
     expect(await findings()).toEqual([])
   })
 
-  it('does not judge what is younger than lease and settle window', async () => {
+  it('leaves out entries that are younger than lease and settle window', async () => {
     await order(WINDOW_END - 30_000)
     entry({ id: newId('idem'), ref: newRef() }, WINDOW_END - 30_000)
     expect(await compare()).toEqual({ listed: 0, booked: 0, unconfirmed: 0 })
@@ -129,7 +129,7 @@ describe('the window', () => {
     ['booked before its beginning, made inside by the provider’s clock', HOUR + 6 * MINUTE, HOUR + 4 * MINUTE],
     ['booked inside, made after its end by the provider’s clock', WINDOW_END + 30_000, WINDOW_END - 2 * MINUTE],
     ['booked after its end, made inside', WINDOW_END - 30_000, WINDOW_END + 30_000],
-  ])('has no finding in a pair that lies across an edge: %s', async (_, bookedAgo, madeAgo) => {
+  ])('files no discrepancy for a matching pair across its edge: %s', async (_, bookedAgo, madeAgo) => {
     await coveredAnHourAgo()
     const paid = await order(bookedAgo)
     await age(paid.orderId, bookedAgo, Math.max(bookedAgo, madeAgo))
@@ -138,7 +138,7 @@ describe('the window', () => {
     expect(await findings()).toEqual([])
   })
 
-  describe('and a record that was found out about days after it was reserved', () => {
+  describe('with a charge whose record was settled days after its reservation', () => {
     let late: Booked
     beforeEach(async () => {
       await coveredAnHourAgo()
@@ -147,7 +147,7 @@ describe('the window', () => {
       entry(late, 5 * DAY)
     })
 
-    it('is asked for by its key, not looked for in the list', async () => {
+    it('looks the charge up by its key instead of in the provider’s list', async () => {
       gateway.nextLookUp(() => ({ kind: 'succeeded', providerRef: late.ref, amountCents: 2500, currency: 'USD' }))
       expect(await compare()).toEqual({ listed: 0, booked: 1, unconfirmed: 0 })
       expect(gateway.lookUps).toMatchObject([
@@ -156,23 +156,23 @@ describe('the window', () => {
       expect(await findings()).toEqual([])
     })
 
-    it('is found where the provider has no such charge', async () => {
+    it('files a discrepancy when the provider has no such charge', async () => {
       expect(await compare()).toMatchObject({ paid_without_charge: 1 })
     })
 
-    it('is not judged where the provider does not say', async () => {
+    it('files no discrepancy when the provider is unreachable', async () => {
       gateway.nextLookUp(() => ({ kind: 'unreachable', code: 'timeout' }))
       expect(await compare()).toEqual({ listed: 0, booked: 1, unconfirmed: 1 })
       expect(await findings()).toEqual([])
     })
 
-    it('is asked about also where its record is gone', async () => {
+    it('looks the charge up even when its record is deleted', async () => {
       await remove(late.key)
       expect(await compare()).toEqual({ listed: 0, booked: 1, unconfirmed: 0, paid_without_charge: 1 })
       expect(gateway.lookUps).toHaveLength(1)
     })
 
-    it('is not judged where an earlier release has forgotten its record, and with it the key', async () => {
+    it('counts the charge as unconfirmed when an earlier release has deleted its record id', async () => {
       await remove(late.key)
       await bench.rows('ALTER TABLE ledger_entries DISABLE TRIGGER ledger_entries_update')
       await bench.rows('UPDATE ledger_entries SET record_id = NULL')
@@ -183,8 +183,8 @@ describe('the window', () => {
   })
 })
 
-describe('a large window', () => {
-  it('is compared page by page', async () => {
+describe('a large window of the ledger comparison', () => {
+  it('with 2600 charges is compared page by page, and the missing one is found', async () => {
     const ids = Array.from({ length: 2600 }, () => ({ id: newId('idem'), ref: newRef() }))
     await bench.db.query(
       `WITH o AS (
@@ -201,7 +201,7 @@ describe('a large window', () => {
     expect(await compare()).toEqual({ listed: 2599, booked: 2600, unconfirmed: 0, paid_without_charge: 1 })
   })
 
-  it('is listed by the sandbox page by page, each entry once, also where many were booked in one moment', async () => {
+  it('is listed by the sandbox page by page, each entry once, even with equal booking times', async () => {
     await bench.db.query(`
       INSERT INTO sandbox.charges
         (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)

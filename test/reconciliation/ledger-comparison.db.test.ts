@@ -5,14 +5,14 @@ import { providerKeyOf } from '../../lib/idempotency/record'
 import { accepted, declined, newKey, newRef, orderOf, refused, timedOut } from '../support/boundary'
 import { age, bench, compare, DAY, entries, entry, findings, gateway, HOUR, kinds, order, remove } from './two-books'
 
-describe('ledger and list that agree', () => {
-  it('are no finding', async () => {
+describe('a ledger that agrees with the provider’s list', () => {
+  it('yields no finding', async () => {
     for (let i = 0; i < 3; i++) entry(await order(HOUR), HOUR)
     expect(await compare()).toEqual({ listed: 3, booked: 3, unconfirmed: 0 })
     expect(await findings()).toEqual([])
   })
 
-  it('agree also when the record is gone', async () => {
+  it('yields no finding, even when the record is deleted', async () => {
     const paid = await order(HOUR)
     entry(paid, HOUR)
     await remove(paid.key)
@@ -20,7 +20,7 @@ describe('ledger and list that agree', () => {
     expect(await findings()).toEqual([])
   })
 
-  it('leave declines and what is pending alone, and what somebody else made in the same account', async () => {
+  it('yields no finding for failed, pending and foreign entries of the list', async () => {
     const no = await order(HOUR, { call: () => declined() as ReturnType<typeof refused> })
     entry(no, HOUR, { status: 'failed' })
     entry({ id: no.id, ref: newRef() }, HOUR, { status: 'pending' })
@@ -31,7 +31,7 @@ describe('ledger and list that agree', () => {
 })
 
 describe('a charge without an order', () => {
-  it('is found where the record is final with another answer', async () => {
+  it('is found when the record is completed as declined', async () => {
     const no = await order(HOUR, { call: () => declined() as ReturnType<typeof refused> })
     const charge = entry({ id: no.id, ref: newRef() }, HOUR)
     expect(await compare()).toMatchObject({ charge_without_order: 1 })
@@ -49,7 +49,7 @@ describe('a charge without an order', () => {
     ])
   })
 
-  it('is found where we booked this very charge as declined', async () => {
+  it('is found when the ledger has this very charge as declined', async () => {
     const ref = newRef()
     const no = await order(HOUR, { call: () => declined(ref) as ReturnType<typeof refused> })
     entry({ id: no.id, ref }, HOUR)
@@ -57,7 +57,7 @@ describe('a charge without an order', () => {
     expect(await findings()).toMatchObject([{ kind: 'charge_without_order', detail: { ledger: { status: 'failed' } } }])
   })
 
-  it('is found where the record is gone, or never was', async () => {
+  it('is found when the record is deleted or never existed', async () => {
     const gone = entry({ id: newId('idem'), ref: newRef() }, HOUR)
     const strange = entry({ id: 'x', ref: newRef() }, HOUR, { providerKey: 'not-one-of-ours' })
     await compare()
@@ -74,7 +74,7 @@ describe('a charge without an order', () => {
 })
 
 describe('an order without a charge', () => {
-  it('is found where the provider lists no such charge', async () => {
+  it('is found when the provider lists no such charge', async () => {
     const paid = await order(HOUR)
     expect(await compare()).toMatchObject({ paid_without_charge: 1 })
     expect(await findings()).toMatchObject([
@@ -87,15 +87,15 @@ describe('an order without a charge', () => {
     ])
   })
 
-  it('is found where the provider lists it as failed', async () => {
+  it('is found when the provider lists the charge as failed', async () => {
     entry(await order(HOUR), HOUR, { status: 'failed' })
     await compare()
     expect(await findings()).toMatchObject([{ kind: 'paid_without_charge' }])
   })
 })
 
-describe('amounts and currencies', () => {
-  it('that differ are a finding each', async () => {
+describe('amounts and currencies of ledger and provider', () => {
+  it('that differ are one finding each', async () => {
     const paid = await order(HOUR)
     entry(paid, HOUR, { amountCents: 2501, currency: 'EUR' })
     expect(await compare()).toMatchObject({ amount_differs: 1, currency_differs: 1 })
@@ -116,7 +116,7 @@ describe('amounts and currencies', () => {
 })
 
 describe('a charge that was made twice', () => {
-  it('is found beside the one that we booked', async () => {
+  it('is found when only one of the two charges is in the ledger', async () => {
     const paid = await order(HOUR)
     entry(paid, HOUR)
     const second = entry({ id: paid.id, ref: newRef() }, HOUR)
@@ -125,7 +125,7 @@ describe('a charge that was made twice', () => {
     expect((await findings())[0]).toMatchObject({ record_id: paid.id, detail: { bookedRef: paid.ref } })
   })
 
-  it.each(['first', 'last'])('is found when the record is gone and the booked one is listed %s', async (where) => {
+  it.each(['first', 'last'])('is found when the record is deleted and the booked one is listed %s', async (where) => {
     const paid = await order(HOUR)
     const second = entry({ id: paid.id, ref: newRef() }, HOUR)
     entry(paid, HOUR)
@@ -135,7 +135,7 @@ describe('a charge that was made twice', () => {
     expect(await kinds()).toEqual([['duplicate_charge', second.ref]])
   })
 
-  it('is not a refund beside its charge: each has a record of its own; nor a charge beside a refund of one key', async () => {
+  it('is not reported for a charge and a refund with the same provider key', async () => {
     const gone = { id: newId('idem'), ref: newRef() }
     entry(gone, HOUR)
     entry({ ...gone, ref: newRef() }, HOUR, { kind: 'refund' })
@@ -143,15 +143,15 @@ describe('a charge that was made twice', () => {
     expect((await findings()).map(({ kind }) => kind)).toEqual(['charge_without_order', 'charge_without_order'])
   })
 
-  it('is no entry that the provider’s pages showed twice', async () => {
+  it('is not reported for one entry that the provider’s pages list twice', async () => {
     const paid = await order(HOUR)
     entries.push(entry(paid, HOUR))
     expect(await compare()).toEqual({ listed: 1, booked: 1, unconfirmed: 0 })
   })
 })
 
-describe('records that are still being worked on', () => {
-  it('are left out: pending, in progress, unknown', async () => {
+describe('the ledger comparison of a record that can still change', () => {
+  it('leaves the record out while it is pending, in progress or unknown', async () => {
     const live: string[] = [newKey(), newKey(), newKey()]
     await bench.place(gateway, orderOf(), { key: live[0]!, ...accepted })
     gateway.nextCall(() => new Promise(() => {}))
@@ -170,7 +170,7 @@ describe('records that are still being worked on', () => {
     expect(await findings()).toEqual([])
   })
 
-  it('a charge of what was taken for not executed is evidence, and settles it', async () => {
+  it('takes a listed charge of a failed_retryable record as evidence and settles the record', async () => {
     const lost = await order(HOUR, { call: refused })
     const charge = entry({ id: lost.id, ref: newRef() }, HOUR)
     expect(await compare({ dryRun: true })).toMatchObject({ evidence: 1 })
@@ -186,7 +186,7 @@ describe('records that are still being worked on', () => {
 })
 
 describe('refunds', () => {
-  it('are compared like charges, with the time of the refund and not of its order', async () => {
+  it('are compared like charges, by the time of the refund and not of its order', async () => {
     const paid = await order(HOUR)
     entry(paid, HOUR)
     const ref = newRef()
@@ -204,7 +204,7 @@ describe('refunds', () => {
     expect(await compare()).toMatchObject({ paid_without_charge: 1 })
   })
 
-  it('that a node of the first release made, which wrote their reference into the ledger only, are no exception', async () => {
+  it('whose provider reference is only in the ledger, as the first release wrote it, are compared too', async () => {
     const paid = await order(HOUR)
     const ref = newRef()
     gateway.nextCall(() => ({ kind: 'succeeded', providerRef: ref }))

@@ -8,7 +8,7 @@ import { heldBefore, LOST } from './meeting'
 import { count, meeting, one, ownerInCall, reconcilerInLookUp, webhookUnderWay } from './pair'
 
 describe('owner and sweeper', () => {
-  it('a late owner settles what the sweeper left unknown', async () => {
+  it('a stale owner settles the record that the sweeper left unknown', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     expect(await one.sweep()).toMatchObject({ leasesOver: 1, unknown: 1 })
@@ -16,7 +16,7 @@ describe('owner and sweeper', () => {
     await one.expectOneCharge()
   })
 
-  it('the sweeper passes by what the owner is just settling', async () => {
+  it('the sweeper skips a record that the owner is settling', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const settling = await meeting.bench.transaction()
@@ -31,7 +31,7 @@ describe('owner and sweeper', () => {
 })
 
 describe('owner and reconciler', () => {
-  it('the reconciler found the charge first: the late owner agrees and answers as a duplicate', async () => {
+  it('if the reconciler settles first, the stale owner answers as a duplicate', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     await one.sweep()
@@ -40,7 +40,7 @@ describe('owner and reconciler', () => {
     await one.expectOneCharge()
   })
 
-  it('the late owner was first: what the reconciler found agrees', async () => {
+  it('if the stale owner settles first, the reconciler finds the same charge and settles nothing', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     await one.sweep()
@@ -51,7 +51,7 @@ describe('owner and reconciler', () => {
     await one.expectOneCharge()
   })
 
-  it('on a record that its owner holds the reconciler reports and changes nothing', async () => {
+  it('the reconciler reports on a record that its owner holds, and changes nothing', async () => {
     const owner = await ownerInCall()
     const before = await one.record()
     expect(await one.reconcile()).toMatchObject({ verdict: 'succeeded', state: 'in_progress', settled: false })
@@ -62,14 +62,14 @@ describe('owner and reconciler', () => {
 })
 
 describe('owner and webhook', () => {
-  it('the webhook waits for the owner, who knows the same', async () => {
+  it('a webhook during the provider call is stored, and the owner settles the same charge', async () => {
     const owner = await ownerInCall()
     expect(await one.webhook()).toBe('kept')
     expect(await owner.comesBack()).toBe('201')
     await one.expectOneCharge()
   })
 
-  it('the webhook knows what the owner never learns', async () => {
+  it('a stored webhook settles the record if the provider’s answer to the owner is lost', async () => {
     one.provider.answerCallWith(LOST)
     const owner = await ownerInCall()
     expect(await one.webhook()).toBe('kept')
@@ -77,7 +77,7 @@ describe('owner and webhook', () => {
     await one.expectOneCharge()
   })
 
-  it('the webhook comes while the owner’s settlement is not to be seen yet', async () => {
+  it('a webhook before the owner’s settlement is stored, and the charge is booked once', async () => {
     const { store, held } = heldBefore(meeting.bench.store, isSettle)
     const owner = one.request({ boundary: { ...meeting.bench.boundary, store } })
     await held.reached
@@ -89,7 +89,7 @@ describe('owner and webhook', () => {
 })
 
 describe('owner and client retry', () => {
-  it('the retry is told to wait, then that nobody knows; the late owner’s answer is the answer of all', async () => {
+  it('a retry gets in_progress, then unknown, until the stale owner settles the record', async () => {
     const owner = await ownerInCall()
     expect(await one.told()).toBe('in_progress')
     await meeting.bench.endLease(one.key)
@@ -101,7 +101,7 @@ describe('owner and client retry', () => {
 })
 
 describe('owner and reaper', () => {
-  it('the reaper leaves a running record alone, however old its key', async () => {
+  it('the reaper leaves an in_progress record alone, even past its retention', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endRetention(one.key)
     await one.reap()
@@ -113,7 +113,7 @@ describe('owner and reaper', () => {
 })
 
 describe('sweeper and reconciler', () => {
-  it('the reconciler settles with the evidence that the sweeper was about to settle with', async () => {
+  it('if the reconciler uses the evidence before the sweeper does, the record is settled once', async () => {
     const owner = await ownerInCall()
     await one.webhook()
     await meeting.bench.endLease(one.key)
@@ -129,7 +129,7 @@ describe('sweeper and reconciler', () => {
     await one.expectOneCharge()
   })
 
-  it('the reconciler takes nothing that the sweeper is just moving', async () => {
+  it('the reconciler skips a record that the sweeper is moving', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const sweeping = await meeting.bench.transaction()
@@ -144,7 +144,7 @@ describe('sweeper and reconciler', () => {
 })
 
 describe('sweeper and webhook', () => {
-  it('the sweeper passes by what a webhook is being kept for, and settles with it next time', async () => {
+  it('the sweeper skips a record whose webhook is being stored, and settles it in its next run', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const commit = await webhookUnderWay()
@@ -156,7 +156,7 @@ describe('sweeper and webhook', () => {
     await one.expectOneCharge()
   })
 
-  it('the webhook waits for the sweeper, and settles what it left unknown', async () => {
+  it('the webhook waits for the sweeper, and settles the record that it left unknown', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const sweeping = await meeting.bench.transaction()
@@ -172,7 +172,7 @@ describe('sweeper and webhook', () => {
 })
 
 describe('sweeper and client retry', () => {
-  it('one of them moves the record whose lease is over, and neither runs it again', async () => {
+  it('only one of them moves a record with an expired lease, and neither calls the provider', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const sweeping = await meeting.bench.transaction()
@@ -190,7 +190,7 @@ describe('sweeper and client retry', () => {
 })
 
 describe('sweeper and reaper', () => {
-  it('what nobody took up in time is the sweeper’s; its stored 408 has all of its retention ahead', async () => {
+  it('the sweeper abandons an accepted request past its time, and its 408 has full retention', async () => {
     await one.request(accepted)
     await meeting.bench.endRetention(one.key)
     const { store, held } = heldBefore(meeting.bench.store, isSettle)
@@ -205,7 +205,7 @@ describe('sweeper and reaper', () => {
     expect(await one.charges()).toEqual([])
   })
 
-  it('the reaper leaves what the sweeper moved to unknown', async () => {
+  it('the reaper leaves a record alone that the sweeper moved to unknown', async () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     await meeting.bench.endRetention(one.key)

@@ -7,7 +7,7 @@ import { heldBefore, isClaim, isRelease, LOST, REFUSED } from './meeting'
 import { count, failedRetryable, meeting, one, ownerInCall, reconcilerInLookUp, unknown, webhookUnderWay } from './pair'
 
 describe('reconciler and second reconciler', () => {
-  it('two that asked at once settle once', async () => {
+  it('two reconcilers that look the charge up at the same time settle the record once', async () => {
     await unknown()
     const [first, second] = [await reconcilerInLookUp(), await reconcilerInLookUp()]
     const both = await Promise.all([first.comesBack(), second.comesBack()])
@@ -16,7 +16,7 @@ describe('reconciler and second reconciler', () => {
     await one.expectOneCharge()
   })
 
-  it('two runs at once ask once', async () => {
+  it('two reconciler runs at the same time send one lookup', async () => {
     await unknown()
     const runs = await Promise.all([one.reconcileDue(), one.reconcileDue()])
     expect(runs.map(({ lookUps = 0 }) => lookUps).sort()).toEqual([0, 1])
@@ -24,7 +24,7 @@ describe('reconciler and second reconciler', () => {
     await one.expectOneCharge()
   })
 
-  it('one that found the charge too late takes back what the other one proved wrongly', async () => {
+  it('a late lookup that found the charge corrects the other reconciler’s wrong release', async () => {
     await unknown()
     await one.pastSettleWindow()
     const first = await reconcilerInLookUp()
@@ -36,7 +36,7 @@ describe('reconciler and second reconciler', () => {
 })
 
 describe('reconciler and webhook', () => {
-  it('the webhook was first: the reconciler that found nothing releases nothing', async () => {
+  it('after the webhook has settled, a reconciler that found no charge does not release the record', async () => {
     await unknown()
     await one.pastSettleWindow()
     one.provider.answerLookUpWith({ kind: 'not_found' })
@@ -46,7 +46,7 @@ describe('reconciler and webhook', () => {
     await one.expectOneCharge()
   })
 
-  it('the webhook is kept while the release waits for it: the reconciler settles with it', async () => {
+  it('when a release waits for the webhook’s commit, the reconciler settles with the webhook’s evidence', async () => {
     await unknown()
     await one.pastSettleWindow()
     one.provider.answerLookUpWith({ kind: 'not_found' })
@@ -61,13 +61,13 @@ describe('reconciler and webhook', () => {
     await one.expectOneCharge()
   })
 
-  it('the reconciler was first: the webhook takes back what it proved', async () => {
+  it('after the reconciler has wrongly released the record, the webhook settles it', async () => {
     await failedRetryable()
     expect(await one.webhook()).toBe('settled')
     await one.expectOneCharge()
   })
 
-  it('both found the charge: one settles, the other agrees', async () => {
+  it('when both found the charge, the webhook settles and the reconciler changes nothing', async () => {
     await unknown()
     const reconciler = await reconcilerInLookUp()
     expect(await one.webhook()).toBe('settled')
@@ -77,7 +77,7 @@ describe('reconciler and webhook', () => {
 })
 
 describe('reconciler and client retry', () => {
-  it('a retry never runs what is being found out', async () => {
+  it('a retry gets “unknown” and runs nothing while the reconciler looks the charge up', async () => {
     await unknown()
     const reconciler = await reconcilerInLookUp()
     expect(await one.told()).toBe('unknown')
@@ -86,7 +86,7 @@ describe('reconciler and client retry', () => {
     await one.expectOneCharge()
   })
 
-  it('what is proven not executed is run again by one of the retries', async () => {
+  it('after the charge is proven not executed, exactly one of three retries runs it again', async () => {
     one.provider.answerCallWith(LOST, { arrives: false })
     await one.told()
     await one.pastSettleWindow()
@@ -101,7 +101,7 @@ describe('reconciler and client retry', () => {
     await one.expectOneCharge()
   })
 
-  it('a reconciler that comes late does not touch the attempt that a retry has begun', async () => {
+  it('a reconciler with a stale result does not change the attempt that a retry has begun', async () => {
     one.provider.answerCallWith(LOST, { arrives: false })
     await one.told()
     await one.pastSettleWindow()
@@ -117,7 +117,7 @@ describe('reconciler and client retry', () => {
 })
 
 describe('reconciler and reaper', () => {
-  it('an unknown outcome never expires; found out, it has all of its retention ahead', async () => {
+  it('a record of unknown outcome does not expire, and once settled has its full retention', async () => {
     await unknown()
     await meeting.bench.endRetention(one.key)
     const reconciler = await reconcilerInLookUp()
@@ -130,7 +130,7 @@ describe('reconciler and reaper', () => {
 })
 
 describe('webhook and client retry', () => {
-  it('the webhook was first: the claim waits for it, is refused, and the retry gets the answer', async () => {
+  it('when the webhook is first, the retry’s claim waits and is refused, and the retry gets the response', async () => {
     await failedRetryable()
     const commit = await webhookUnderWay()
     const retry = one.told()
@@ -141,7 +141,7 @@ describe('webhook and client retry', () => {
     await one.expectOneCharge()
   })
 
-  it('the claim was first: the attempt finds the webhook before it calls', async () => {
+  it('when the claim is first, the attempt finds the webhook’s evidence before it calls the provider', async () => {
     await failedRetryable()
     one.provider.answerLookUpWith({ kind: 'not_found' })
     const asked = one.provider.hold('asked')
@@ -154,7 +154,7 @@ describe('webhook and client retry', () => {
     await one.expectOneCharge()
   })
 
-  it('both settle with the same evidence at once: once', async () => {
+  it('when both settle with the same evidence at the same time, the record is settled once', async () => {
     await failedRetryable()
     const { store, held } = heldBefore(meeting.bench.store, isSettle)
     const webhook = one.webhook({ store })
@@ -168,7 +168,7 @@ describe('webhook and client retry', () => {
 })
 
 describe('webhook and reaper', () => {
-  it('the webhook was first: the reaper passes by, and the key lives on', async () => {
+  it('when the webhook is first, the reaper does not expire the key', async () => {
     await failedRetryable()
     await meeting.bench.endRetention(one.key)
     const commit = await webhookUnderWay()
@@ -180,7 +180,7 @@ describe('webhook and reaper', () => {
     await one.expectOneCharge()
   })
 
-  it('the reaper was first: a tombstone is not brought back, and people are told', async () => {
+  it('when the reaper is first, the webhook does not revive the tombstone, and a discrepancy is filed', async () => {
     await failedRetryable()
     await meeting.bench.endRetention(one.key)
     await one.reap()
@@ -191,7 +191,7 @@ describe('webhook and reaper', () => {
     expect(await one.discrepancies()).toMatchObject([{ kind: 'contradicting_evidence' }])
   })
 
-  it('a tombstone that is being deleted: what the ledger has is no news', async () => {
+  it('a webhook for a tombstone that is being deleted files no discrepancy for a charge in the ledger', async () => {
     await one.told()
     const id = await one.idOf()
     await meeting.bench.endRetention(one.key)
@@ -214,7 +214,7 @@ describe('client retry and reaper', () => {
     expect(await one.told()).toBe('not_executed')
   }
 
-  it('the reaper was first: the claim is refused, nothing is called, and the client is told', async () => {
+  it('when the reaper is first, the claim is refused, nothing is charged, and the client gets “expired”', async () => {
     await notExecuted()
     const { store, held } = heldBefore(meeting.bench.store, isClaim)
     const retry = one.told({ boundary: { ...meeting.bench.boundary, store } })
@@ -226,7 +226,7 @@ describe('client retry and reaper', () => {
     expect(await one.charges()).toEqual([])
   })
 
-  it('the key runs out before the claim, reaper or not', async () => {
+  it('when the key expires before the claim, the claim is refused even before the reaper runs', async () => {
     await notExecuted()
     const { store, held } = heldBefore(meeting.bench.store, isClaim)
     const retry = one.told({ boundary: { ...meeting.bench.boundary, store } })
@@ -237,7 +237,7 @@ describe('client retry and reaper', () => {
     expect(await one.charges()).toEqual([])
   })
 
-  it('the claim was first: the reaper leaves the attempt alone', async () => {
+  it('when the claim is first, the reaper does not touch the running attempt', async () => {
     await notExecuted()
     const retry = await ownerInCall()
     await meeting.bench.endRetention(one.key)

@@ -19,8 +19,8 @@ beforeEach(() => {
 
 const ask = (id: string) => desk.reconcileKey(OLGA, { id, reason: 'the customer is on the phone' })
 
-describe('asking about a key', () => {
-  it('settles it where the answer is proof; the entry commits with the move', async () => {
+describe('an operator’s reconciliation of a key', () => {
+  it('settles the key and writes an audit entry when the provider’s answer is proof', async () => {
     const key = await desk.unknown()
     desk.gateway.nextLookUp(() => found('ch_1'))
     expect(await ask(key.id)).toMatchObject({
@@ -52,14 +52,14 @@ describe('asking about a key', () => {
     expect((await bench.recordOf(key.key)).timeline.at(-1)).toMatchObject({ by: 'operator:opr_olga' })
   })
 
-  it('releases it where nothing was executed', async () => {
+  it('releases the key when the provider executed nothing', async () => {
     const key = await desk.unknown()
     await desk.pastSettleWindow(key.key)
     expect(await ask(key.id)).toMatchObject({ verdict: 'not_found', state: 'failed_retryable' })
     expect(await desk.audit(key.id)).toMatchObject([{ after: { state: 'failed_retryable', verdict: 'not_found' } }])
   })
 
-  it('settles with the evidence that is stored', async () => {
+  it('settles the key from stored evidence without a lookup', async () => {
     const key = await desk.unknown()
     const executed = { kind: 'succeeded', ref: 'ch_told' } as const
     await keepEvidence(bench.store, { recordId: key.id, source: 'webhook', sourceId: 'evt_t', attempt: null, executed })
@@ -71,10 +71,10 @@ describe('asking about a key', () => {
   })
 
   it.each([
-    ['a provider that is away', UNREACHABLE, 'unreachable'],
-    ['one that has not decided', { kind: 'pending', providerRef: 'ch_p' }, 'pending'],
-    ['one that has nothing, too early to be proof', { kind: 'not_found' }, 'not_found'],
-  ] as const)('leaves it unknown with %s, and says so in the log', async (_, outcome, verdict) => {
+    ['an unreachable provider', UNREACHABLE, 'unreachable'],
+    ['a provider that has not decided', { kind: 'pending', providerRef: 'ch_p' }, 'pending'],
+    ['a provider that finds nothing, too early for proof', { kind: 'not_found' }, 'not_found'],
+  ] as const)('leaves the key unknown with %s, and the audit log has the verdict', async (_, outcome, verdict) => {
     const key = await desk.unknown()
     desk.gateway.nextLookUp(() => outcome)
     expect(await ask(key.id)).toMatchObject({ verdict, state: 'unknown', evidence: [] })
@@ -82,7 +82,7 @@ describe('asking about a key', () => {
     expect(await desk.audit(key.id)).toMatchObject([{ before: seen, after: { ...seen, verdict } }])
   })
 
-  it('only reports where the outcome is known', async () => {
+  it('only reports the verdict when the outcome is already known', async () => {
     const key = newKey()
     await bench.place(desk.gateway, orderOf(), { key })
     const before = await bench.recordOf(key)
@@ -92,7 +92,7 @@ describe('asking about a key', () => {
     expect(await desk.audit(before.id)).toHaveLength(1)
   })
 
-  it('tells what it is by now when somebody else was faster', async () => {
+  it('reports the current state when another reconciliation was faster', async () => {
     const key = await desk.unknown()
     const look = barrier()
     desk.gateway.nextLookUp(
@@ -112,7 +112,7 @@ describe('asking about a key', () => {
     ])
   })
 
-  it('has nothing to ask about a refused request, nor about one that is erased', async () => {
+  it('is refused for a key whose request was refused or erased', async () => {
     const refused = newKey()
     await bench.refund(desk.gateway, 'ord_none', {}, { key: refused })
     expect(await ask((await bench.recordOf(refused)).id)).toMatchObject({ refused: 'nothing_to_ask' })
@@ -124,13 +124,13 @@ describe('asking about a key', () => {
     expect(await ask('idem_00000000000000000000000000')).toMatchObject({ refused: 'not_found' })
   })
 
-  it('is not for viewers', async () => {
+  it('is forbidden for viewers', async () => {
     const key = await desk.unknown()
     expect(await desk.reconcileKey(VERA, { id: key.id })).toMatchObject({ refused: 'forbidden' })
     expect(desk.gateway.lookUps).toHaveLength(0)
   })
 
-  it('moves nothing where the entry can’t be written, and takes that for no charge that can’t be booked', async () => {
+  it('changes nothing when the audit entry cannot be written, and opens no discrepancy', async () => {
     const key = await desk.unknown()
     const before = await bench.recordOf(key.key)
     await bench.rows(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS

@@ -37,8 +37,8 @@ function decide({ id, version }: { id: string; version: number }, verdict: Decis
 /** The id of a payment is drawn when it is booked. */
 const withoutDrawn = (body: string) => body.replace(/pay_[0-9a-z]{26}/, 'pay_')
 
-describe.each(VERDICTS)('%s', (verdict) => {
-  it('of an order shows the replay, and what becomes of the order', async () => {
+describe.each(VERDICTS)('the preview of the verdict %s', (verdict) => {
+  it('for an order matches the decision: the replayed answer and the order’s new status', async () => {
     const key = await desk.unknown()
     await desk.pastSettleWindow(key.key)
     const shown = await preview(key.id, verdict)
@@ -63,7 +63,7 @@ describe.each(VERDICTS)('%s', (verdict) => {
   it.each([
     ['a part', 400],
     ['all', 1000],
-  ])('of a refund of %s shows what becomes of both, and what is held no more', async (_, amountCents) => {
+  ])('for a refund of %s of the order matches the decision: statuses and released amount', async (_, amountCents) => {
     const key = await desk.unknownRefund(amountCents, 1000)
     await desk.pastSettleWindow(key.key)
     const shown = await preview(key.id, verdict)
@@ -84,8 +84,8 @@ describe.each(VERDICTS)('%s', (verdict) => {
   })
 })
 
-describe('a preview', () => {
-  it('says why not, as the decision would', async () => {
+describe('a resolution preview', () => {
+  it('gives the reason for which the decision would be refused', async () => {
     const key = await desk.unknown()
     expect((await preview(key.id, 'not_executed')).refusal).toMatchObject({ refused: 'settle_window_open' })
     expect(await desk.previewResolution(VERA, { id: key.id, verdict: 'succeeded' })).toMatchObject({
@@ -102,7 +102,7 @@ describe('a preview', () => {
     expect(await desk.previewResolution(VERA, nobody)).toMatchObject({ refused: 'not_found' })
   })
 
-  it('asks nobody and writes nothing', async () => {
+  it('makes no provider lookup and writes nothing', async () => {
     const key = await desk.unknown()
     const before = await bench.recordOf(key.key)
     for (const verdict of VERDICTS) await preview(key.id, verdict)
@@ -111,7 +111,7 @@ describe('a preview', () => {
     expect(await desk.audit(key.id)).toEqual([])
   })
 
-  it('says that the worker runs an accepted request again, until it has been tried often enough', async () => {
+  it('reports that the worker reruns an accepted request, until its attempts are used up', async () => {
     const key = await desk.unknownAccepted()
     await desk.pastSettleWindow(key.key)
     expect(await preview(key.id, 'not_executed')).toMatchObject({ runsAgain: 'worker' })
@@ -121,7 +121,7 @@ describe('a preview', () => {
     expect(await preview(key.id, 'not_executed')).toMatchObject({ runsAgain: 'nobody' })
   })
 
-  it('of a refund that its reservation had ruled out has no replay to show', async () => {
+  it('of a refund that its reservation ruled out has no replay', async () => {
     const key = newKey()
     const dead = {
       ...bench.boundary,
@@ -139,7 +139,7 @@ describe('a preview', () => {
     expect(desk.gateway.lookUps).toHaveLength(0)
   })
 
-  it('of a key whose outcome is known says that there is nothing to decide', async () => {
+  it('of a key with a known outcome reports not_resolvable', async () => {
     const key = newKey()
     await bench.place(desk.gateway, orderOf(), { key })
     const { id } = await bench.recordOf(key)

@@ -44,12 +44,12 @@ function heldLookUps(count: number) {
   return all
 }
 
-describe('two operators with different verdicts', () => {
+describe('two operators who resolve one key with different verdicts', () => {
   const PAIRS = (['succeeded', 'declined', 'not_executed'] as const).flatMap((one, i, all) =>
     all.slice(i + 1).map((other) => [one, other] as const),
   )
 
-  it.each(PAIRS)('%s and %s: exactly one wins, the other one is told what it is now', async (one, other) => {
+  it.each(PAIRS)('%s and %s: exactly one wins, the other operator gets the current state', async (one, other) => {
     const looks = heldLookUps(2)
     const deciding = [decide(OLGA, one), decide(PETR, other)]
     await Promise.all(looks.map(({ reached }) => reached))
@@ -72,7 +72,7 @@ describe('two operators with different verdicts', () => {
     ])
   })
 
-  it('the second one waits for the first one’s commit, and then changes nothing', async () => {
+  it('the second decision waits for the first one’s commit, and then changes nothing', async () => {
     const first = await bench.transaction()
     await first.query(
       `UPDATE idempotency_records SET version = version + 1, state = 'failed_retryable', reconcile_after = NULL,
@@ -90,7 +90,7 @@ describe('two operators with different verdicts', () => {
   })
 })
 
-describe('a decision and what comes in while the provider is asked', () => {
+describe('an operator’s decision', () => {
   const webhook = (ref: string, kind: 'succeeded' | 'declined' = 'succeeded') =>
     applyProviderEvent(desk.boundary, desk.operations, {
       id: `evt_${key.id}_${ref}`,
@@ -99,7 +99,7 @@ describe('a decision and what comes in while the provider is asked', () => {
       outcome: { kind, providerRef: ref },
     })
 
-  it('a webhook that settles the key', async () => {
+  it('is refused when a webhook settles the key during the look-up', async () => {
     const [look] = heldLookUps(1)
     const deciding = decide(OLGA, 'not_executed')
     await look!.reached
@@ -111,7 +111,7 @@ describe('a decision and what comes in while the provider is asked', () => {
   })
 
   it.each(['succeeded', 'not_executed'] as const)(
-    'evidence that is kept and does not settle is news: %s',
+    'is refused when evidence that settles nothing is stored during the look-up: %s',
     async (verdict) => {
       // A decline that does not say which attempt it is about: the second one may still be charged.
       const body = key.body
@@ -132,7 +132,7 @@ describe('a decision and what comes in while the provider is asked', () => {
     },
   )
 
-  it('a reconciler that was faster', async () => {
+  it('is refused when the reconciler settles the key during the look-up', async () => {
     const [look] = heldLookUps(1)
     const deciding = decide(OLGA, 'declined')
     await look!.reached
@@ -143,7 +143,7 @@ describe('a decision and what comes in while the provider is asked', () => {
     expect(await ledger()).toEqual([{ status: 'succeeded' }])
   })
 
-  it('a reconciler that was slower: what it learned is kept, and where it differs people are told', async () => {
+  it('stands when a slower reconciler finds the opposite, which opens a discrepancy', async () => {
     const look = barrier()
     desk.gateway.nextLookUp(
       () => look.pass().then(() => found(`ch_late_${key.id}`)),
@@ -163,7 +163,7 @@ describe('a decision and what comes in while the provider is asked', () => {
   it.each([
     ['succeeded', isSettle],
     ['not_executed', isRelease],
-  ] as const)('a webhook between the provider’s word and the move: %s is refused', async (verdict, statement) => {
+  ] as const)('is refused when a webhook settles the key just before the move: %s', async (verdict, statement) => {
     const { store, held } = heldBefore(bench.store, statement)
     const slow = openDesk(bench, { boundary: { store } })
     slow.gateway.nextLookUp(() => UNREACHABLE)
@@ -176,7 +176,7 @@ describe('a decision and what comes in while the provider is asked', () => {
   })
 })
 
-describe('a decision and an owner that comes back late', () => {
+describe('an operator’s decision before a stale owner returns', () => {
   let meeting: Meeting
   beforeAll(async () => {
     meeting = await openMeeting()
@@ -209,21 +209,21 @@ describe('a decision and an owner that comes back late', () => {
     }
   }
 
-  it('the operator named its charge: both agree', async () => {
+  it('stands when it names the owner’s charge', async () => {
     const { one, ref, decide, comesBack } = await ownerComingBack()
     expect(await decide({ verdict: 'succeeded', providerRef: ref })).toBeNull()
     expect(await comesBack()).toBe('201 replayed')
     await one.expectOneCharge()
   })
 
-  it('the operator was wrong about "not executed": the owner’s charge settles it', async () => {
+  it('of "not executed" is corrected: the owner’s charge settles the key', async () => {
     const { one, decide, comesBack } = await ownerComingBack()
     expect(await decide({ verdict: 'not_executed' })).toBeNull()
     expect(await comesBack()).toBe('201 replayed')
     await one.expectOneCharge()
   })
 
-  it('the operator was wrong, and the client was faster than the owner: it finds the charge and makes no second one', async () => {
+  it('of "not executed" costs no second charge when the client retries before the owner returns', async () => {
     const { one, decide, comesBack } = await ownerComingBack()
     expect(await decide({ verdict: 'not_executed' })).toBeNull()
     expect(await one.told()).toBe('201')
@@ -231,7 +231,7 @@ describe('a decision and an owner that comes back late', () => {
     await one.expectOneCharge()
   })
 
-  it('the operator was wrong about a decline: the answer stays, and people are told', async () => {
+  it('of "declined" keeps its answer against the owner’s charge, and a discrepancy is opened', async () => {
     const { one, decide, comesBack } = await ownerComingBack()
     expect(await decide({ verdict: 'declined' })).toBeNull()
     expect(await comesBack()).toBe('402 replayed')
@@ -239,7 +239,7 @@ describe('a decision and an owner that comes back late', () => {
   })
 })
 
-it.each(['succeeded', 'not_executed'] as const)('who waits for the key is told of %s', async (verdict) => {
+it.each(['succeeded', 'not_executed'] as const)('a waiter for a key is woken by a decision: %s', async (verdict) => {
   await bench.rows('UPDATE idempotency_records SET awaited = true WHERE id = $1', [key.id])
   const heard = desk.boundary.waiting.expect(key.id)
   expect(await heard.listening).toBe(true)

@@ -42,8 +42,8 @@ const ledgerOf = (recordId: string) =>
     [recordId],
   )
 
-describe('a refusal', () => {
-  it('comes in order: reference, record, version, state, settle window, provider', async () => {
+describe('an operator’s verdict on an unknown outcome', () => {
+  it('is checked in this order: reference, record, version, state, settle window, provider', async () => {
     const key = await desk.unknown()
     const nobody = 'idem_00000000000000000000000000'
     const wrongRef = { verdict: 'succeeded', providerRef: undefined } as const
@@ -66,7 +66,7 @@ describe('a refusal', () => {
     expect(desk.gateway.lookUps).toHaveLength(2)
   })
 
-  it('meets a key whose owner still holds it, and one whose answer is stored', async () => {
+  it('is refused for a key that is in progress and for a key whose answer is stored', async () => {
     const call = barrier()
     desk.gateway.nextCall(() => call.pass().then(() => charged()))
     const key = newKey()
@@ -80,7 +80,7 @@ describe('a refusal', () => {
     expect(desk.gateway.lookUps).toHaveLength(0)
   })
 
-  it('leaves no trace: neither record, evidence, ledger nor log', async () => {
+  it('changes neither record, evidence, ledger nor audit log when it is refused', async () => {
     const key = await desk.unknown()
     const before = await bench.recordOf(key.key)
     says({ kind: 'not_found' })
@@ -92,7 +92,7 @@ describe('a refusal', () => {
     expect(desk.observed).not.toContain('reconcile_resolved')
   })
 
-  it('tells a viewer that their role may not, writes that down, and asks nobody', async () => {
+  it('is forbidden for a viewer and audited, and the provider is not asked', async () => {
     const key = await desk.unknown()
     const asked = { id: key.id, version: key.version, verdict: 'declined', reason: REASON } as const
     expect(await desk.resolveKey(VERA, asked)).toMatchObject({ refused: 'forbidden' })
@@ -102,7 +102,7 @@ describe('a refusal', () => {
     expect(desk.gateway.lookUps).toHaveLength(0)
   })
 
-  it('says what the provider has instead', async () => {
+  it('is refused with what the provider reports instead when the two contradict each other', async () => {
     const key = await desk.unknown()
     const detailOf = async (outcome: LookUpOutcome, asked: Partial<Decision> = {}) => {
       says(outcome)
@@ -116,7 +116,7 @@ describe('a refusal', () => {
     expect(await detailOf(found('ch_real'), { verdict: 'declined', providerRef: undefined })).toContain('ch_real')
   })
 
-  it('takes no reference for what was not executed', async () => {
+  it('of “not executed” is invalid when it names a provider reference', async () => {
     const key = await desk.unknown()
     expect(await resolve({ ...key, verdict: 'not_executed' })).toMatchObject({
       refused: 'invalid_request',
@@ -124,7 +124,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('of a reference that another record has booked leaves this one as it was', async () => {
+  it('is refused and changes nothing when another record has booked its provider reference', async () => {
     const [first, second] = [await desk.unknown(), await desk.unknown()]
     says(UNREACHABLE, UNREACHABLE)
     await resolve({ ...first, providerRef: 'ch_shared' })
@@ -172,8 +172,8 @@ const GRID: Record<Decision['verdict'], Record<string, string>> = {
   },
 }
 
-describe.each(Object.keys(GRID) as Decision['verdict'][])('the verdict %s', (verdict) => {
-  it.each(Object.entries(ANSWERS))('where the provider says: %s', async (name, answer) => {
+describe.each(Object.keys(GRID) as Decision['verdict'][])('an operator’s verdict %s', (verdict) => {
+  it.each(Object.entries(ANSWERS))('is accepted unless the provider contradicts it: %s', async (name, answer) => {
     const key = await desk.unknown()
     await desk.pastSettleWindow(key.key)
     const mine = `ch_${key.id}`
@@ -187,8 +187,8 @@ describe.each(Object.keys(GRID) as Decision['verdict'][])('the verdict %s', (ver
   })
 })
 
-describe('succeeded', () => {
-  it('stores the answer, books the charge, keeps the evidence and the entry together', async () => {
+describe('an operator’s verdict “succeeded”', () => {
+  it('stores the answer, books the charge, and writes the evidence and the audit entry', async () => {
     const key = await desk.unknown()
     says(UNREACHABLE)
     const record = await resolve({ ...key, providerRef: 'ch_word' })
@@ -229,7 +229,7 @@ describe('succeeded', () => {
     expect(JSON.parse(answerOf(replay).body).payment.providerRef).toBe('ch_word')
   })
 
-  it('settles a dead letter', async () => {
+  it('settles a dead-lettered record', async () => {
     const key = await desk.unknown()
     await bench.rows(`UPDATE idempotency_records SET dead_lettered_at = now(), reconcile_after = NULL WHERE id = $1`, [
       key.id,
@@ -238,7 +238,7 @@ describe('succeeded', () => {
     expect(await resolve(key)).toMatchObject({ state: 'completed', deadLetteredAt: null })
   })
 
-  it('of a refund moves the order on by what was held', async () => {
+  it('for a refund turns the held amount of the order into a refunded amount', async () => {
     const { id, version, orderId } = await desk.unknownRefund(400, 1000)
     says(UNREACHABLE)
     await resolve({ id, version, providerRef: 're_word' })
@@ -248,10 +248,10 @@ describe('succeeded', () => {
   })
 })
 
-describe('declined', () => {
+describe('an operator’s verdict “declined”', () => {
   const declined = { verdict: 'declined', providerRef: undefined } as const
 
-  it('books the provider’s own reference', async () => {
+  it('books the reference that the provider reports', async () => {
     const key = await desk.unknown()
     says({ kind: 'declined', providerRef: 'ch_no' })
     await resolve({ ...key, ...declined })
@@ -261,7 +261,7 @@ describe('declined', () => {
     ])
   })
 
-  it('refuses another reference than the provider’s', async () => {
+  it('is refused when it names another reference than the provider’s', async () => {
     const key = await desk.unknown()
     says({ kind: 'declined', providerRef: 'ch_no' })
     expect(await resolve({ ...key, verdict: 'declined', providerRef: 'ch_typo' })).toMatchObject({
@@ -269,14 +269,14 @@ describe('declined', () => {
     })
   })
 
-  it('books one of our own where there is none to be had', async () => {
+  it('books a generated reference when the provider is unreachable', async () => {
     const key = await desk.unknown()
     says(UNREACHABLE)
     await resolve({ ...key, ...declined })
     expect(await ledgerOf(key.id)).toEqual([{ provider_ref: `unreferenced-${key.id}`, status: 'failed' }])
   })
 
-  it('speaks for a second attempt only once the settle window is over', async () => {
+  it('is refused for a second attempt until the settle window is over', async () => {
     const body = orderOf()
     const key = newKey()
     desk.gateway.nextCall(() => ({ kind: 'not_executed', code: 'refused' }), timedOut)
@@ -290,7 +290,7 @@ describe('declined', () => {
     expect(await resolve({ id, version, ...declined })).toMatchObject({ state: 'completed' })
   })
 
-  it('of a refund gives its hold back', async () => {
+  it('for a refund releases the held amount', async () => {
     const { id, version, orderId } = await desk.unknownRefund(400)
     says(UNREACHABLE)
     await resolve({ id, version, ...declined })
@@ -300,10 +300,10 @@ describe('declined', () => {
   })
 })
 
-describe('not executed', () => {
+describe('an operator’s verdict “not executed”', () => {
   const nothing = { verdict: 'not_executed', providerRef: undefined } as const
 
-  it('lets the client run it again with the same key, and it is charged once', async () => {
+  it('lets the client’s retry with the same key call the provider again and succeed', async () => {
     const key = await desk.unknown()
     await desk.pastSettleWindow(key.key)
     says(UNREACHABLE)
@@ -315,7 +315,7 @@ describe('not executed', () => {
     expect(desk.gateway.calls).toHaveLength(2)
   })
 
-  it('of an accepted request has the worker run it again', async () => {
+  it('for an accepted (202) request enqueues its job again, which then completes it', async () => {
     const key = await desk.unknownAccepted()
     await desk.pastSettleWindow(key.key)
     await bench.rows('DELETE FROM graphile_worker._private_jobs')
@@ -326,7 +326,7 @@ describe('not executed', () => {
     expect(await bench.recordOf(key.key)).toMatchObject({ state: 'completed', attempt: 2, response_status: 201 })
   })
 
-  it('of a refund gives its hold back, once', async () => {
+  it('for a refund releases the held amount and the refund', async () => {
     const { key, id, version, orderId } = await desk.unknownRefund(400)
     await desk.pastSettleWindow(key)
     says({ kind: 'not_found' })
@@ -336,7 +336,7 @@ describe('not executed', () => {
   })
 })
 
-describe('stored evidence of the charge', () => {
+describe('stored evidence of a charge', () => {
   /** Told of it, and whoever was told did not live to settle with it. */
   async function told(ref: string) {
     const key = await desk.unknown()
@@ -346,7 +346,7 @@ describe('stored evidence of the charge', () => {
     return { id: key.id, version: key.version + 1 }
   }
 
-  it.each(['declined', 'not_executed'] as const)('contradicts %s, and the provider is not asked', async (verdict) => {
+  it.each(['declined', 'not_executed'] as const)('refuses verdict %s without asking the provider', async (verdict) => {
     const refused = await resolve({ ...(await told(`ch_told_${verdict}`)), verdict, providerRef: undefined })
     expect(refused).toMatchObject({
       refused: 'contradicts_provider',
@@ -355,7 +355,7 @@ describe('stored evidence of the charge', () => {
     expect(desk.gateway.lookUps).toHaveLength(0)
   })
 
-  it('contradicts another reference, and agrees with its own', async () => {
+  it('refuses a verdict that names another reference and accepts one that names its own', async () => {
     const key = await told('ch_told')
     expect(await resolve({ ...key, providerRef: 'ch_other' })).toMatchObject({ refused: 'contradicts_provider' })
     says(UNREACHABLE)
@@ -364,8 +364,8 @@ describe('stored evidence of the charge', () => {
   })
 })
 
-describe('the entry in the log', () => {
-  it('is a condition of the move: where it can’t be written nothing is', async () => {
+describe('the audit entry of an operator’s verdict', () => {
+  it('is a condition: when it can’t be written, record, ledger and evidence stay unchanged', async () => {
     const key = await desk.unknown()
     const before = await bench.recordOf(key.key)
     await bench.rows('ALTER TABLE audit_head DISABLE TRIGGER ALL')

@@ -89,13 +89,13 @@ const rows = async () =>
 const makeDue = () =>
   pool.query(`UPDATE sandbox.events SET due_at = clock_timestamp() - interval '1 ms' WHERE delivered_at IS NULL`)
 
-describe('an entry', () => {
-  it('is not reported where no delay is set', async () => {
+describe('an entry of the sandbox', () => {
+  it('has no webhook report when no delay is configured', async () => {
     await sandbox({ webhookDelayMs: null }).execute(charge())
     expect(await rows()).toEqual([])
   })
 
-  it('leaves its report with it, due after the delay', async () => {
+  it('is stored with its webhook report, due after the configured delay', async () => {
     await sandbox().execute(charge())
     await sandbox({ webhookDelayMs: 0 }).execute(charge())
     expect(await rows()).toMatchObject([
@@ -110,7 +110,7 @@ describe('an entry', () => {
     expect(await rows()).toHaveLength(2)
   })
 
-  it('that arrives late is reported after it has arrived', async () => {
+  it('that is booked late is reported after its booking', async () => {
     const late = charge({ paymentMethod: 'pm_late_60000_once' })
     const hurried = createSandbox({ pool, idempotent: true, timeLimitMs: 300, webhookDelayMs: DELAY_MS })
     await hurried.execute(late)
@@ -124,7 +124,7 @@ describe('an entry', () => {
     expect(moved!.due_in_ms).toBeLessThanOrEqual(DELAY_MS)
   })
 
-  it('has one report, however often and at once its booking is repeated', async () => {
+  it('has one report when its booking is repeated, also concurrently', async () => {
     const request = charge()
     await Promise.all(Array.from({ length: 10 }, () => sandbox().execute(request)))
     expect(await rows()).toHaveLength(1)
@@ -134,7 +134,7 @@ describe('an entry', () => {
     expect(await rows()).toMatchObject([{ delivered: true }])
   })
 
-  it('has one report each where the provider has no keys', async () => {
+  it('has one report per booking when the provider has no idempotency keys', async () => {
     const request = charge()
     await sandbox({ idempotent: false }).execute(request)
     await sandbox({ idempotent: false }).execute(request)
@@ -142,8 +142,8 @@ describe('an entry', () => {
   })
 })
 
-describe('a delivery', () => {
-  it('is signed, and says what happened', async () => {
+describe('a webhook delivery', () => {
+  it('is signed, and describes the charge', async () => {
     const request = charge()
     const outcome = await sandbox().execute(request)
     expect(await deliverDue(webhooks())).toBe(0)
@@ -184,7 +184,7 @@ describe('a delivery', () => {
     expect(await deliverDue(webhooks())).toBe(0)
   })
 
-  it.each([302, 400, 404, 500, 503])('that is answered with %i is made again, later and later', async (status) => {
+  it.each([302, 400, 404, 500, 503])('that is answered with %i is repeated with growing delays', async (status) => {
     answer = () => status
     await sandbox().execute(charge())
     const pauses: number[] = []
@@ -203,7 +203,7 @@ describe('a delivery', () => {
     expect(await rows()).toMatchObject([{ delivered: true, attempts: 5 }])
   })
 
-  it('that reaches nobody is made again', async () => {
+  it('is repeated when its connection is refused', async () => {
     await sandbox().execute(charge())
     await makeDue()
     await deliverDue({ ...webhooks(), url: () => 'http://127.0.0.1:1/' })
@@ -212,7 +212,7 @@ describe('a delivery', () => {
     expect(row!.due_in_ms).toBeLessThanOrEqual(1000)
   })
 
-  it('passes by what another node is just taking, without waiting for it', async () => {
+  it('skips a report that another node has locked, without waiting', async () => {
     await sandbox().execute(charge())
     await makeDue()
     const other = await pool.connect()
@@ -225,7 +225,7 @@ describe('a delivery', () => {
     expect(received).toEqual([])
   })
 
-  it('is made by one of two nodes that look at once', async () => {
+  it('is made once when two nodes deliver at the same time', async () => {
     for (let i = 0; i < 30; i++) await sandbox().execute(charge())
     await makeDue()
     const [first, second] = await Promise.all([deliverDue(webhooks()), deliverDue(webhooks())])
@@ -234,7 +234,7 @@ describe('a delivery', () => {
     expect(received).toHaveLength(30)
   })
 
-  it('that a node died with is made again when its hold is over, and not before', async () => {
+  it('of a dead node is repeated only after the node’s hold on it has run out', async () => {
     await sandbox().execute(charge())
     await makeDue()
     expect(await takeDueReports(pool, 10)).toHaveLength(1)
@@ -247,8 +247,8 @@ describe('a delivery', () => {
   })
 })
 
-describe('a node that reports', () => {
-  it('delivers what becomes due until it is stopped', async () => {
+describe('a node that delivers webhooks', () => {
+  it('delivers due reports until it is stopped', async () => {
     const running = startSandboxWebhooks({ ...webhooks(), delayMs: 50 })
     await sandbox({ webhookDelayMs: 50 }).execute(charge())
     await expect.poll(() => received.length).toBe(1)
@@ -257,7 +257,7 @@ describe('a node that reports', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('cuts a delivery short when it stops, and leaves it to the others', async () => {
+  it('aborts its delivery when it stops, and leaves the report to other nodes', async () => {
     const held = barrier()
     answer = async () => {
       await held.pass()
@@ -277,7 +277,7 @@ describe('a node that reports', () => {
     expect(await rows()).toMatchObject([{ delivered: true }])
   })
 
-  it('looks again when the database was away', async () => {
+  it('retries after a failed database query', async () => {
     let lost = true
     const query = (...args: [never]) => {
       if (!lost) return pool.query(...args)
@@ -292,8 +292,8 @@ describe('a node that reports', () => {
   })
 })
 
-describe('the secret', () => {
-  it('is made once, and nodes that start at once agree on it', async () => {
+describe('the stored webhook secret', () => {
+  it('is created once, and nodes that start simultaneously get the same one', async () => {
     const secrets = await Promise.all(Array.from({ length: 10 }, () => storedWebhookSecret(pool)))
     expect(new Set(secrets).size).toBe(1)
     expect(secrets[0]).toMatch(/^whsec_.{32}$/)

@@ -125,7 +125,7 @@ async function orderMs(): Promise<number> {
   return Math.min(...times)
 }
 
-test('no 5xx, no hang, every refusal in our words, nothing stored by it, and nothing kept', {
+test('random requests cause no 5xx, no hang and no memory leak; a refused one gets an API problem and stores nothing', {
   timeout: 180_000 + LIMIT_MS,
 }, async () => {
   console.log(`FUZZ_SEED=${SEED}${PATH ? ` FUZZ_PATH=${PATH}` : ''}`)
@@ -147,7 +147,7 @@ test('no 5xx, no hang, every refusal in our words, nothing stored by it, and not
   expect(ms).toBeLessThan(3 * msBefore + 50)
 })
 
-test('a request without a right end is answered or cut off, and no order comes of it', {
+test('a request that does not end correctly is answered or disconnected, and creates no order', {
   timeout: 120_000,
 }, async () => {
   const start = await stored()

@@ -97,7 +97,7 @@ async function expectOnlyTheRest(runId: string, ids: string[]): Promise<void> {
 }
 
 describe('a bulk run whose node', () => {
-  test('is killed goes on at another one, once the dead one has been silent for a minute', async () => {
+  test('is killed continues on another node after a minute without a heartbeat', async () => {
     const ids = await unknownKeys()
     const { runId, node, answer } = await inTheSecondBatch(ids)
     await node.kill()
@@ -107,7 +107,7 @@ describe('a bulk run whose node', () => {
     await expectOnlyTheRest(runId, ids)
   })
 
-  test('is stopped goes on at another one at once', async () => {
+  test('is stopped continues on another node at once', async () => {
     const ids = await unknownKeys()
     const { runId, node, answer } = await inTheSecondBatch(ids)
     const stopped = node.stop()

@@ -78,7 +78,7 @@ async function timed<T>(promise: Promise<T>): Promise<[T, number]> {
   return [await promise, performance.now() - startedAt]
 }
 
-test('while it is gone: 503 for everybody, nothing done; afterwards everything works by itself', async () => {
+test('a database outage gives every API request 503 without effects, and the nodes recover from it without a restart', async () => {
   const { client } = patient
   const known = { key: freshKey(), body: orderBody() }
   const first = await client.order(known.key, known.body)
@@ -142,8 +142,8 @@ test('while it is gone: 503 for everybody, nothing done; afterwards everything w
   expect(ms).toBeLessThan(10_000)
 })
 
-describe('lost between the provider’s answer and the settle', () => {
-  test('504 now; then the answer where the lease outlives the outage, 409 unknown where it does not; one charge each', async () => {
+describe('a database outage between the provider’s answer and the settle', () => {
+  test('gives 504, later a replay if the lease outlives the outage and 409 unknown if not, and one charge per key', async () => {
     const sides = [patient, hasty].map(({ node, client }) => ({ node, client, key: freshKey(), body: orderBody() }))
     await Promise.all(sides.map(({ node }) => node.hold('called')))
     const answers = sides.map(({ client, key, body }) => client.order(key, body))
@@ -179,7 +179,7 @@ describe('lost between the provider’s answer and the settle', () => {
   })
 })
 
-test('accepted before it went away: all of it is done, or known to be unknown, once it is back', async () => {
+test('requests accepted with 202 before a database outage are completed or known to be unknown after it', async () => {
   // Some were being taken up at that moment. Their jobs are locked by nobody: the sweeper gives them out again.
   const { client } = patient
   await recovered(client)
@@ -198,7 +198,7 @@ test('accepted before it went away: all of it is done, or known to be unknown, o
   }
 })
 
-test('under traffic: each key ends in one answer or in 409 unknown, and never in two charges', async () => {
+test('a database outage under traffic leaves each key with one answer or 409 unknown, and never with two charges', async () => {
   const clients = [patient.client, hasty.client]
   const told = new Map<string, number>()
   let stop = false

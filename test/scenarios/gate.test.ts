@@ -46,7 +46,7 @@ it('npm run check refuses a file that is not formatted', async () => {
   expect(await refusalOf({ 'lib/secret.ts': 'export const wrong  =  1;\n' })).toContain('lib/secret.ts format')
 })
 
-it('npm run check refuses an import that the rooms forbid', async () => {
+it('npm run check refuses a forbidden import between folders', async () => {
   const refusal = await refusalOf({ 'lib/idempotency/decide.ts': "\nexport * from '../orders/place-order'\n" })
   expect(refusal).toMatch(/lib\/idempotency\/decide\.ts[\s\S]*noRestrictedImports/)
 })

@@ -136,7 +136,7 @@ const everywhere = (told: readonly string[], but: Partial<Row['told']> = {}) =>
 const withoutStore = (called: readonly string[]) =>
   everywhere(called, { 'before the request': [NO_STORE], reserving: [NO_STORE] })
 
-describe('between node and database', () => {
+describe('a network fault between node and database', () => {
   const rows: Row[] = [
     {
       fault: 'commits whose confirmation is lost',
@@ -176,9 +176,9 @@ describe('between node and database', () => {
       }),
     },
   ]
-  test.each(rows)('$fault', (row) => play('database', row))
+  test.each(rows)('$fault: orders are answered as documented, and work after recovery', (row) => play('database', row))
 
-  test('so slow that a reservation eats up its lease: nobody is called', async () => {
+  test('a delay that uses up the lease during the reservation prevents the provider call', async () => {
     const slow = place('database, eats up the lease')
     await site.node.hold('reserved')
     site.lines.database.delay((LEASE_MS - TIME_LIMIT_MS) / 2 + 100)
@@ -191,7 +191,7 @@ describe('between node and database', () => {
   })
 })
 
-describe('between node and provider', () => {
+describe('a network fault between node and provider', () => {
   /** What is past its call does not care. */
   const provider = (told: readonly string[], onItsWay: readonly string[]) =>
     everywhere(told, { 'answer on its way': onItsWay, settling: [PAID] })
@@ -241,9 +241,9 @@ describe('between node and provider', () => {
       told: provider([PAID], [PAID]),
     },
   ]
-  test.each(rows)('$fault', (row) => play('provider', row))
+  test.each(rows)('$fault: orders are answered as documented, and work after recovery', (row) => play('provider', row))
 
-  test('what could not be sent is failed_retryable, and the same key charges once the line is well again', async () => {
+  test('an unsent charge leaves the key failed_retryable, and a retry charges once after recovery', async () => {
     const [order] = place('provider, refused') as [Asked, Asked]
     placed.pop()
     site.lines.provider.refuse()
@@ -254,7 +254,7 @@ describe('between node and provider', () => {
     expect(site.provider.chargesOf(order)).toBe(1)
   })
 
-  test('while nobody can be asked what became of it, it stays unknown', async () => {
+  test('a charge with a lost answer stays unknown while the provider is unreachable for lookups', async () => {
     const [order] = place('provider, away during look-ups') as [Asked, Asked]
     placed.pop()
     site.lines.provider.silence('down')
@@ -266,12 +266,12 @@ describe('between node and provider', () => {
   })
 })
 
-describe('between node and database, only what notifications and jobs go through', () => {
+describe('a network fault on the database connections for notifications and jobs', () => {
   test.each([
     ['cut', () => site.lines.direct.cut()],
-    ['nobody listens', () => site.lines.direct.refuse()],
+    ['connections refused', () => site.lines.direct.refuse()],
     ['half-open', () => site.lines.direct.silence('up', 'down')],
-  ])('%s: who waits is answered, and jobs go on afterwards', async (_, strike) => {
+  ])('%s: waiting clients are answered, and jobs resume after recovery', async (_, strike) => {
     const order = { key: freshKey(), body: orderBody({ paymentMethod: 'pm_slow_1000' }), about: 'awaited' }
     placed.push(order)
     const first = site.ask(order)
@@ -307,7 +307,7 @@ describe('between node and database, only what notifications and jobs go through
   })
 })
 
-test('in the end each key has its answer and one charge, nothing contradicts, and no connection is left behind', async () => {
+test('after all network faults, each key has a 201 and one charge, with no discrepancy and no leaked connection', async () => {
   const ends = await Promise.all(
     placed.map(async (order) => {
       await until(

@@ -70,7 +70,7 @@ async function runDaemon(turn: number, daemon: 'sweeper' | 'reconciler') {
   expect(run.json()).toMatchObject({ kind: daemon, state: 'succeeded' })
 }
 
-test.each(['pm_ok', 'pm_slow_300'])('%s: 50 duplicates over three nodes, one charge', async (paymentMethod) => {
+test.each(['pm_ok', 'pm_slow_300'])('%s: 50 duplicates behind PgBouncer make one charge', async (paymentMethod) => {
   const key = freshKey()
   const body = orderBody({ paymentMethod })
   const answers = await Promise.all(Array.from({ length: 50 }, (_, turn) => at(turn).order(key, body)))
@@ -82,7 +82,7 @@ test.each(['pm_ok', 'pm_slow_300'])('%s: 50 duplicates over three nodes, one cha
   expect(await charged(body.customerId)).toBe(1)
 })
 
-test('all that the nodes do is done in as many sessions as the pooler has', async () => {
+test('three nodes under load use no more sessions than PgBouncer’s pool has', async () => {
   await Promise.all(Array.from({ length: 60 }, (_, turn) => at(turn).order(freshKey(), orderBody())))
   const [sessions] = await runSql<{ pooled: number; listening: number }>(
     database.url,
@@ -95,7 +95,7 @@ test('all that the nodes do is done in as many sessions as the pooler has', asyn
   expect(sessions!.listening).toBeGreaterThanOrEqual(3)
 })
 
-test('duplicates that wait on other nodes learn of the end at once', async () => {
+test('behind PgBouncer, duplicates that wait on other nodes are answered long before their wait is over', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_slow_600' })
   let endedAt = 0
@@ -119,7 +119,7 @@ test('duplicates that wait on other nodes learn of the end at once', async () =>
   expect(await charged(body.customerId)).toBe(1)
 })
 
-test('accepted orders are run by some node’s worker, each once', async () => {
+test('behind PgBouncer, each accepted order is run once by the workers of three nodes', async () => {
   const orders = Array.from({ length: 12 }, () => ({ key: freshKey(), body: orderBody() }))
   const answers = await Promise.all(
     orders.map(({ key, body }, turn) => at(turn).order(key, body, { prefer: 'respond-async, wait=20' })),
@@ -128,7 +128,7 @@ test('accepted orders are run by some node’s worker, each once', async () => {
   for (const { body } of orders) expect(await charged(body.customerId)).toBe(1)
 })
 
-test('a key that an operator expired is expired on every node', async () => {
+test('behind PgBouncer, a key that an operator expires gets 410 on every node', async () => {
   const key = freshKey()
   const body = orderBody()
   for (const turn of [0, 1, 2]) expect((await at(turn).order(key, body)).status).toBe(201)
@@ -151,7 +151,7 @@ test('a key that an operator expired is expired on every node', async () => {
   expect(await charged(body.customerId)).toBe(1)
 })
 
-test('people sign in, for which Prisma takes several statements in one transaction', async () => {
+test('behind PgBouncer, an operator signs in, which takes a Prisma transaction of several statements', async () => {
   const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = ADMIN
   const { origin } = new URL(at(1).url)
   const headers = { 'content-type': 'application/json', origin }
@@ -159,7 +159,7 @@ test('people sign in, for which Prisma takes several statements in one transacti
   expect(signedIn.status).toBe(200)
 })
 
-test('a statement runs in UTC, whichever session it meets and whoever had that before; none is prepared', async () => {
+test('behind PgBouncer, every store statement runs in UTC and unprepared, whichever client had its session before', async () => {
   const store = openStore(pooler.url, { max: 10, applicationName: 'a test', pooled: true })
   const SESSION = sql`SELECT current_setting('TimeZone') AS zone, current_setting('statement_timeout') AS "limit",
     (SELECT count(*)::int FROM pg_prepared_statements) AS prepared, pg_backend_pid() AS pid, pg_sleep(0.02) IS NULL AS no`
@@ -173,7 +173,7 @@ test('a statement runs in UTC, whichever session it meets and whoever had that b
   expect(new Set(ours.map(([row]) => row!.pid)).size).toBeGreaterThan(1)
 })
 
-test('a node that is killed leaves its key to sweeper and reconciler, and one charge', async () => {
+test('behind PgBouncer, the key of a killed node is completed by sweeper and reconciler with one charge', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_slow_900' })
   const lost = at(2).order(key, body)
@@ -208,7 +208,7 @@ test('a node that is killed leaves its key to sweeper and reconciler, and one ch
   expect(await charged(body.customerId)).toBe(1)
 })
 
-test('a pooler that is started anew under traffic costs 503s, and neither a charge nor an answer', async () => {
+test('a restart of PgBouncer under traffic costs temporary errors, but no second charge and no contradicting answer', async () => {
   const calls: Call[] = []
   const customers: string[] = []
   const open = { shop: true, desk: true }
@@ -273,13 +273,13 @@ test('a pooler that is started anew under traffic costs 503s, and neither a char
   expect(twice).toEqual([])
 })
 
-test('it is told at once whether a connection keeps its session', async () => {
+test('keepsSession tells a transaction pooler from a session pooler and from a direct connection', async () => {
   expect(await keepsSession(database.url)).toBe(true)
   expect(await keepsSession(pooler.sessionUrl)).toBe(true)
   for (let times = 0; times < 20; times++) expect(await keepsSession(pooler.url)).toBe(false)
 })
 
-test('a node whose notifications and jobs would go through the pooler does not start, and says why', async () => {
+test('a node behind a transaction pooler does not start without DIRECT_DATABASE_URL, and says so', async () => {
   const start = (env: Record<string, string> = {}) => startNode({ databaseUrl: pooler.url, env: { ...ENV, ...env } })
   await expect(start()).rejects.toThrow('DATABASE_URL: leads through a transaction pooler; set DIRECT_DATABASE_URL')
 })

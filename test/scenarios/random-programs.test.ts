@@ -31,7 +31,7 @@ const PROVIDERS = {
 }
 const wanted = Object.entries(PROVIDERS).filter(([name]) => !PROOF_PROVIDER || name.startsWith(PROOF_PROVIDER))
 
-describe.each(wanted)('a provider that %s', (provider, env) => {
+describe.each(wanted)('with a provider that %s', (provider, env) => {
   let stage: Stage
   beforeAll(async () => {
     stage = await openStage(env)
@@ -39,7 +39,7 @@ describe.each(wanted)('a provider that %s', (provider, env) => {
   afterAll(() => stage?.close())
 
   it(
-    'no random program gets a contradiction or a second charge',
+    'no random program gets contradictory answers or a second charge',
     async () => {
       const keys: PlayedKey[] = []
       const played = { programs: 0, strands: 0 }

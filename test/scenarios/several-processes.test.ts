@@ -63,7 +63,7 @@ async function scrape(): Promise<number> {
   return sumOf(parseText(String(answer.bytes)), CREATED)
 }
 
-test('both answer on one port, and none of them is the one that was started', async () => {
+test('both serving processes answer on one port, and neither is the process that was started', async () => {
   const lines = await linesTo(node)
   expect([...lines.keys()].sort()).toEqual(servingOf(node.pid).sort())
   expect(lines.size).toBe(2)
@@ -71,7 +71,7 @@ test('both answer on one port, and none of them is the one that was started', as
   expect(node.output().match(/ready at/g)).toHaveLength(1)
 })
 
-test('what one answered the other replays, from the store and then from memory', async () => {
+test('one serving process replays the other’s answer, first from the store and then from its cache', async () => {
   const [one, other] = [...(await linesTo(node)).values()] as [Line, Line]
   const key = freshKey()
   const body = orderBody()
@@ -89,7 +89,7 @@ test('what one answered the other replays, from the store and then from memory',
   }
 })
 
-test('a scraper sees the sum of both, whichever it asks', async () => {
+test('a metrics scrape returns the sum of both serving processes, whichever of them answers', async () => {
   const before = await scrape()
   const lines = [...(await linesTo(node)).values()]
   const since = await scrape()
@@ -99,7 +99,7 @@ test('a scraper sees the sum of both, whichever it asks', async () => {
   expect(await Promise.all([scrape(), scrape(), scrape(), scrape()])).toEqual(Array(4).fill(since + 3))
 })
 
-test('one that is killed under traffic takes along what it was doing and nothing else, and is replaced', async () => {
+test('a serving process that is killed under traffic loses only its own requests, and is replaced', async () => {
   const before = servingOf(node.pid)
   const lines = await linesTo(node)
   const [victim, survivor] = before as [number, number]
@@ -170,7 +170,7 @@ function startTraffic() {
   }
 }
 
-test('one that is asked to end answers what it has, and is replaced', async () => {
+test('a serving process that gets SIGTERM answers its open requests, and is replaced', async () => {
   const [[pid, line]] = [...(await linesTo(node))] as [[number, Line]]
   const key = freshKey()
   const answer = line.order(key, orderBody({ paymentMethod: SLOW }))
@@ -183,7 +183,7 @@ test('one that is asked to end answers what it has, and is replaced', async () =
   await expect.poll(async () => [...(await linesTo(node)).keys()].includes(pid), SOON).toBe(false)
 })
 
-test('asked to end, all of them answer what they have, and none is left', async () => {
+test('a node that gets SIGTERM answers its open requests, and leaves no serving process behind', async () => {
   const lines = await linesTo(node)
   expect(lines.size).toBe(2)
   const keys = [...lines].map(([, line]) => ({ line, key: freshKey() }))

@@ -30,7 +30,7 @@ async function timed<T>(promise: Promise<T>): Promise<[T, number]> {
   return [await promise, performance.now() - startedAt]
 }
 
-test('everybody is answered; once the circuit is open, at once but for one probe at a time; and it ends by itself', async () => {
+test('with a silent database every request gets 503, only probes wait once the circuit is open, and the node recovers by itself', async () => {
   const { key, body } = { key: freshKey(), body: orderBody() }
   expect((await client.order(freshKey(), orderBody())).status).toBe(201)
 

@@ -26,7 +26,7 @@ afterAll(() => checkout?.remove())
 
 const orders = (node: Start) => orderIds(node, order.apiKey)
 
-it('a first start makes its database and an admin, and prints a line that places an order', async () => {
+it('the first npm start creates its database and an admin, and prints a command that places an order', async () => {
   first = await checkout.start({ PORT: String(port) })
   expectNoBuild(first)
   order = await pasteFirstOrder(first)
@@ -34,7 +34,7 @@ it('a first start makes its database and an admin, and prints a line that places
   expect(first.output()).toMatch(/admin@\S+ \/ \S+/)
 })
 
-it('a second start takes the next port and the same database', async () => {
+it('a second npm start beside the first takes another port and the same database', async () => {
   second = await checkout.start({ PORT: String(port) })
   expectNoBuild(second)
   expect(second.output()).toContain(`Port ${port} is taken`)
@@ -42,31 +42,31 @@ it('a second start takes the next port and the same database', async () => {
   expect(await orders(second)).toEqual([order.id])
 })
 
-it('the database stays for the second node when Ctrl-C ends the first', async () => {
+it('the embedded database stays up for the second node when Ctrl-C ends the first', async () => {
   await first.signalAll('SIGINT')
   await expect(fetch(`${first.url}/api/health`)).rejects.toThrow()
   expect(await orders(second)).toEqual([order.id])
 })
 
-it('the database stops with the last node, also where npm alone gets the signal', async () => {
+it('the embedded database stops with the last node, even when only npm gets the signal', async () => {
   await second.signalNpm('SIGTERM')
   await expectAllStopped(checkout)
 })
 
-it('a start after a stop serves the same data without a build', async () => {
+it('npm start after a stop serves the same data without a build', async () => {
   first = await checkout.start({ PORT: String(port) })
   expectNoBuild(first)
   expect(await orders(first)).toEqual([order.id])
 })
 
-it('SIGTERM lets the request under way end with its answer', async () => {
+it('a node that gets SIGTERM answers the request under way before it stops', async () => {
   const { answer } = await beginSlowOrder(first, order.apiKey, 'a-request-under-way-at-sigterm')
   await first.signalAll('SIGTERM')
   expect((await answer).status).toBe(201)
   await expectAllStopped(checkout)
 })
 
-it('a node that was killed with everything in its foreground starts again by itself', async () => {
+it('npm start works again with the same data after its whole process group was killed', async () => {
   first = await checkout.start({ PORT: String(port) })
   await first.signalAll('SIGKILL')
   first = await checkout.start({ PORT: String(port) })
@@ -82,7 +82,7 @@ it.each([
   ['PORT', 'http'],
   ['WEB_CONCURRENCY', '0'],
   ['DATABASE_URL', 'mysql://localhost/orders'],
-])('%s=%s refuses the start with one line that names it', async (name, value) => {
+])('%s=%s makes npm start fail with one line that names the variable', async (name, value) => {
   const { exit, output } = checkout.npmStart({ [name]: value })
   expect(await exit).not.toBe(0)
   const lines = output()

@@ -109,11 +109,11 @@ function told({ status, headers, bytes }: Answer, named: Named): string {
 
 const ask = ({ client }: { client: Client }, { path, ...sending }: Asked) => client.send(path, sending)
 
-test('every operation of the client API has its cases', () => {
+test('every operation of the client API has cases for tenant isolation', () => {
   expect(Object.keys(CASES).sort()).toEqual(OPERATIONS.sort())
 })
 
-describe('with the names of another tenant’s things', () => {
+describe('requests that name another tenant’s resources', () => {
   let theirs: Named
   let owner: Awaited<ReturnType<typeof newTenant>>
   beforeAll(async () => {
@@ -124,7 +124,7 @@ describe('with the names of another tenant’s things', () => {
   // The reads once more behind the writes: by then a record, an order or a refund could have been mixed up.
   const WALK = [...Object.keys(CASES), ...Object.keys(CASES).filter((name) => name.startsWith('GET'))]
 
-  test('a tenant is told what it is told of things that nobody has, and nothing of theirs moves', async () => {
+  test('get the same answers as for resources that do not exist, and change nothing of the owner’s', async () => {
     const [asker, stranger] = [await newTenant(), await newTenant()]
     const nothing = nobodys()
     const before = await dumpTenant(site.databaseUrl, owner.id)
@@ -147,7 +147,7 @@ describe('with the names of another tenant’s things', () => {
     expect(await dumpTenant(site.databaseUrl, owner.id)).toEqual(before)
   })
 
-  test('the owner itself gets all of it', async () => {
+  test('succeed when the owner itself sends them', async () => {
     const reads = Object.keys(CASES).filter((name) => name.startsWith('GET'))
     for (const name of reads) {
       const [first] = CASES[name]!(theirs, SENT)
@@ -174,8 +174,8 @@ describe('with the names of another tenant’s things', () => {
   }
 })
 
-describe('two tenants with one key at the same time', () => {
-  test('who waits for the key does not wait for the other tenant’s request, nor gets its answer', async () => {
+describe('two tenants that use the same key at the same time', () => {
+  test('don’t wait for each other’s request, and each gets its own answer', async () => {
     const [slow, quick] = [await newTenant(), await newTenant()]
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_slow_900' })
@@ -192,7 +192,7 @@ describe('two tenants with one key at the same time', () => {
     expect(duplicate.json<OrderView>().id).not.toBe(mine.json<OrderView>().id)
   })
 
-  test('a webhook about the one settles the one', async () => {
+  test('are settled separately: a webhook about one tenant’s charge changes nothing of the other’s', async () => {
     const [one, other] = [await newTenant(), await newTenant()]
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_timeout_charged' })
@@ -221,10 +221,10 @@ describe('two tenants with one key at the same time', () => {
   }
 })
 
-describe('the wrong kind of secret opens nothing', () => {
+describe('a request with a secret of the wrong kind', () => {
   const withSecret = (secret: string, request: Asked) => ask({ client: createClient(site.url, secret) }, request)
 
-  test.each(OPERATIONS)('%s: an operator’s token, a revoked key and a disabled tenant’s get one 401', async (name) => {
+  test.each(OPERATIONS)('%s: operator token, revoked key and disabled tenant’s key get the same 401', async (name) => {
     const [revoked, disabled] = [await newTenant(), await newTenant()]
     await runSql(site.databaseUrl, 'UPDATE api_keys SET revoked_at = now() WHERE tenant_id = $1', [revoked.id])
     await runSql(site.databaseUrl, 'UPDATE tenants SET disabled_at = now() WHERE id = $1', [disabled.id])
@@ -237,7 +237,7 @@ describe('the wrong kind of secret opens nothing', () => {
   })
 
   test.each(OPERATOR_CALLS.map(({ method, path }) => [`${method} ${path}`, method, path] as const))(
-    '%s is not opened by an API key',
+    '%s gets 401 with a client’s API key',
     async (_, method, path) => {
       const body = method === 'POST' || method === 'PATCH' ? {} : undefined
       const request = { path: path.replace(/\{\w+\}/g, `idem_${ulid()}`), method, body }

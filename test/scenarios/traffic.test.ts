@@ -40,7 +40,7 @@ const recordStates = async () => {
 }
 
 describe('npm run traffic', () => {
-  it('sends at a rate, for as long as it is told, and says what came back', async () => {
+  it('sends at the given rate for the given time, and prints how many answers had which status', async () => {
     const startedMs = performance.now()
     const { code, output } = await traffic(['--rate', '60', '--minutes', '0.067', '--url', site.url, '--key', API_KEY])
     expect(code).toBe(0)
@@ -54,12 +54,12 @@ describe('npm run traffic', () => {
     for (const state of ['completed', 'failed_retryable', 'unknown']) expect(states[state]).toBeGreaterThan(0)
   })
 
-  it('takes address and key from the environment too', async () => {
+  it('reads the address and the key from the environment, too', async () => {
     const given = { ONCEOVER_URL: site.url, ONCEOVER_API_KEY: API_KEY }
     expect(await traffic(['--rate', '50', '--minutes', '0.01'], given)).toMatchObject({ code: 0 })
   })
 
-  it('says what it was told wrongly, and that nobody answers', async () => {
+  it('reports a wrong or missing option, and a server that cannot be reached', async () => {
     expect(await traffic(['--rate', '0', '--key', 'x'])).toMatchObject({
       code: 2,
       output: expect.stringContaining('--rate'),
@@ -78,7 +78,7 @@ describe('POST /api/sandbox/traffic', () => {
       ...(method === 'POST' ? { body: {} } : {}),
     })
 
-  it('begins a run that goes on by itself, one at a time, and can be stopped', async () => {
+  it('starts a background run, one at a time, that can be aborted', async () => {
     const begun = await call('/api/sandbox/traffic')
     expect(begun.status).toBe(201)
     const { id } = begun.json<{ id: string }>()

@@ -60,7 +60,7 @@ const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === '
 
 describe('50 duplicates at once over two processes', () => {
   test.each(['pm_ok', 'pm_slow_300'])(
-    '%s: one is the first, everybody else 409 or its replay, one charge',
+    '%s: one request executes, the others get 409 or its replay, one charge',
     async (paymentMethod) => {
       const key = freshKey()
       const body = orderBody({ paymentMethod })
@@ -74,7 +74,7 @@ describe('50 duplicates at once over two processes', () => {
     },
   )
 
-  test('that wait: all get the first answer', async () => {
+  test('with Prefer: wait: all get the first answer', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_slow_300' })
     const answers = await Promise.all(
@@ -86,7 +86,7 @@ describe('50 duplicates at once over two processes', () => {
     expect(await charged(body.customerId)).toBe(1)
   })
 
-  test('of a retry: one re-claims it, one charge', async () => {
+  test('after a failed attempt: one of them claims the key again, one charge', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_refused_once' })
     expect((await one.order(key, body)).status).toBe(503)
@@ -96,7 +96,7 @@ describe('50 duplicates at once over two processes', () => {
     expect(await charged(body.customerId)).toBe(1)
   })
 
-  test('of two requests with one key: one of them is it, the other is 422', async () => {
+  test('of two different requests with one key: one request keeps the key, the other gets 422', async () => {
     const key = freshKey()
     const bodies = [orderBody(), orderBody()] as const
     const answers = await Promise.all(
@@ -119,7 +119,7 @@ test('an answer of one node is replayed by the other, byte for byte', async () =
   expectProblem(await other.order(key, orderBody()), 422, 'idempotency_key_reused', 'new')
 })
 
-test('a duplicate on the other node waits for the first answer and learns of it at once', async () => {
+test('a duplicate that waits on another node gets the first answer long before its wait ends', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_slow_900' })
   let endedAt = 0
@@ -160,7 +160,7 @@ describe('limits hold over both nodes, with at most a second’s traffic more', 
   test('the rate of new keys', () => spend({ newKeysPerMinute: 12 }, 'rate_limited'))
   test('the cap of live keys', () => spend({ liveKeyCap: 12 }, 'active_key_limit'))
 
-  test('600 look-ups a minute', async () => {
+  test('600 key lookups a minute', async () => {
     const { apiKey } = await addTenant(database.url)
     const [first, second] = [createClient(one.url, apiKey), createClient(other.url, apiKey)]
     for (let round = 0; round < 30; round++)
@@ -174,7 +174,7 @@ describe('limits hold over both nodes, with at most a second’s traffic more', 
   })
 })
 
-test('a node that is killed while the provider works leaves 409 until its lease ends, then 409 unknown, and one charge', async () => {
+test('after a node is killed during the provider call, its key is 409 in progress until the lease ends, then 409 unknown, with one charge', async () => {
   const key = freshKey()
   const body = orderBody({ paymentMethod: 'pm_slow_900' })
   await withNode({ WORKER: 'off' }, async (node, client) => {
@@ -197,11 +197,11 @@ test('a node that is killed while the provider works leaves 409 until its lease 
   expect(await charged(body.customerId)).toBe(1)
 })
 
-describe('accepted by nodes without a worker', () => {
+describe('a 202-accepted request on nodes without a worker', () => {
   const slow = { key: freshKey(), body: orderBody({ paymentMethod: 'pm_slow_900' }) }
   const async = { prefer: 'respond-async' }
 
-  test('a request waits; another node’s worker runs it; killed meanwhile, nobody runs it again', async () => {
+  test('waits for the worker of another node, and is not run again when that node is killed meanwhile', async () => {
     const plain = { key: freshKey(), body: orderBody() }
     expect((await one.order(plain.key, plain.body, async)).json<RecordView>().state).toBe('pending')
     const waited = await other.order(plain.key, plain.body, { prefer: 'wait=1' })
@@ -228,7 +228,7 @@ describe('accepted by nodes without a worker', () => {
     expectProblem(unknown, 409, 'idempotency_outcome_unknown', 'later')
   })
 
-  test('past its retention it is abandoned for good: 408, stored, and the order says so', async () => {
+  test('is abandoned with a stored 408 past its retention, and so is its order', async () => {
     const { key, body } = { key: freshKey(), body: orderBody() }
     const { resource } = (await one.order(key, body, async)).json<RecordView>()
     await runSql(database.url, `UPDATE idempotency_records SET expires_at = clock_timestamp() WHERE key = $1`, [key])
@@ -274,7 +274,7 @@ describe('accepted by nodes without a worker', () => {
   })
 })
 
-test('DIRECT_DATABASE_URL is for notifications and jobs, DATABASE_URL for everything else', async () => {
+test('DIRECT_DATABASE_URL is used for notifications and jobs, DATABASE_URL for everything else', async () => {
   const roles = {
     pooled: `pooled_${randomBytes(4).toString('hex')}`,
     direct: `direct_${randomBytes(4).toString('hex')}`,

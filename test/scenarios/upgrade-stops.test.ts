@@ -16,7 +16,7 @@ const TIMES = { leaseMs: 3000, settleMs: 1000 }
 /** `prisma migrate` takes it for a deploy. */
 const MIGRATE_LOCK = 72707369
 
-describe('every migration is a place to stop at', () => {
+describe('an upgrade may stop after every migration', () => {
   let database: TestDatabase
   let db: pg.Client
   let old: FirstReleaseNode
@@ -47,7 +47,7 @@ describe('every migration is a place to stop at', () => {
   })
 })
 
-it('a deploy that waits for another one does not stand in its way', async () => {
+it('a deploy that waits for another one does not block it', async () => {
   const { url, drop } = await emptyDatabase()
   await deployFirstRelease(url)
   const other = new pg.Client(url)

@@ -33,7 +33,7 @@ const TIMES = { leaseMs: 3000, settleMs: 1000 }
 /** A migration may hold a lock for as long as a catalogue entry takes to write, and not for as long as a table to read. */
 const LONGEST_MS = 2000
 
-describe('under traffic', () => {
+describe('upgrade from the first release under traffic', () => {
   const env = {
     ...SECRETS,
     ...SHORT_TIMES,
@@ -112,7 +112,7 @@ describe('under traffic', () => {
       15_000,
     )
 
-  it('what the first release answered is replayed byte for byte', async () => {
+  it('new nodes replay the old node’s answers byte for byte', async () => {
     for (const client of [one, other]) {
       for (const { key, order, answer } of [filled.paid, filled.declined]) {
         const replay = await client.order(key, order)
@@ -134,7 +134,7 @@ describe('under traffic', () => {
     }
   })
 
-  it('what it is working on gets 409, and then its answer', async () => {
+  it('a duplicate of a request that the old node is running gets 409, and a waiting one its answer', async () => {
     const { key, order, attempt } = filled.running
     expectProblem(await one.order(key, order), 409, 'idempotency_key_in_progress', 'later')
     const waiting = other.order(key, order, { prefer: 'wait=20' })
@@ -147,7 +147,7 @@ describe('under traffic', () => {
     expect(await charges(attempt)).toBe(1)
   })
 
-  it('an owner that was fenced by the new sweeper changes nothing, and the charge that it made is the answer', async () => {
+  it('an old owner that the new sweeper fenced changes nothing, and its charge becomes the answer', async () => {
     const { key, order, attempt, charged } = filled.dead
     const answer = await final(key, order)
     expect(replayed(answer)).toBe(true)
@@ -161,7 +161,7 @@ describe('under traffic', () => {
   })
 
   it.each(['uncalled', 'retryable', 'lost', 'charged'] as const)(
-    '%s: found out by new nodes, one charge',
+    '%s key of the old node: completed by the new nodes with one charge',
     async (which) => {
       const { key, order, attempt } = filled[which]
       const answer = await final(key, order)
@@ -171,7 +171,7 @@ describe('under traffic', () => {
     },
   )
 
-  it('what it accepted is run by a new worker', async () => {
+  it('an order that the old node accepted is run by a new node’s worker', async () => {
     const { key, order } = filled.accepted
     await until(
       async () =>
@@ -188,7 +188,7 @@ describe('under traffic', () => {
     expect((await other.order(key, order)).status).toBe(201)
   })
 
-  it('what its refunds hold stays held until it is known', async () => {
+  it('a refund that the old node left unknown is settled, and the refundable rest of its order is right', async () => {
     const { key, orderId, attempt } = filled.refundUnknown
     const settled = await until(
       () => one.refund(orderId, key, { amountCents: 700 }),
@@ -202,7 +202,7 @@ describe('under traffic', () => {
     expect((await other.refund(orderId, freshKey(), { amountCents: 800 })).status).toBe(201)
   })
 
-  it('one key at old and new nodes at once: one charge, one answer', async () => {
+  it('requests with one key at old and new nodes at once are executed once and get one answer', async () => {
     for (let round = 0; round < 20; round++) {
       const [key, order] = [freshKey(), orderBody()]
       const told = await Promise.all(
@@ -222,7 +222,7 @@ describe('under traffic', () => {
     }
   })
 
-  it('what a new node began is understood by an old one', async () => {
+  it('the old node replays and retries orders that a new node began', async () => {
     const slow = { key: freshKey(), order: orderBody({ paymentMethod: 'pm_slow_600' }) }
     const first = one.order(slow.key, slow.order)
     await until(
@@ -240,7 +240,7 @@ describe('under traffic', () => {
     expect((await other.order(refused.key, refused.order)).bytes.toString()).toBe(retried.body)
   })
 
-  it('no statement of the old nodes failed or waited for long, and nothing is out of order', async () => {
+  it('the old node’s statements neither fail nor wait long, and charges, audit chain and schema are in order', async () => {
     await stopWriters()
     expect(old.longestMs()).toBeLessThan(LONGEST_MS)
     for (const { key, order, body } of written.slice(-20)) {

@@ -21,7 +21,7 @@ const FAST = {
 describe.each([
   ['three days fast', 3 * DAY_MS],
   ['three days slow', -3 * DAY_MS],
-])('a node that is %s', (_, shiftMs) => {
+])('a node whose clock is %s', (_, shiftMs) => {
   let database: TestDatabase
   let wrong: TestNode
   let right: TestNode
@@ -44,7 +44,7 @@ describe.each([
 
   const now = () => ({ date: new Date().toUTCString() })
 
-  it('answers, replays and expires as the others do', async () => {
+  it('answers, replays and sets expiry times like a node with the right clock', async () => {
     const key = freshKey()
     const body = orderBody()
     const first = await onWrong.order(key, body, now())
@@ -62,7 +62,7 @@ describe.each([
     expect((await onWrong.order(freshKey(), orderBody(), old)).status).toBe(400)
   })
 
-  it('sees a live lease of another node as live, and finds out about a lost answer in its time', async () => {
+  it('respects the live lease of another node, and reconciles a lost answer in time', async () => {
     const key = freshKey()
     const body = orderBody({ paymentMethod: 'pm_slow_1500' })
     const owner = onRight.order(key, body, now())

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-it('stays the same while the sources do', async () => {
+it('the hash of the build’s sources stays the same while the sources do', async () => {
   expect(await hash()).toBe(await hash())
 })
 
@@ -28,8 +28,8 @@ it.each([
   ['a new file', () => write('lib/deep/new.ts', '')],
   ['a removed file', () => rm(path.join(root, 'app/page.tsx'))],
   ['a moved file', () => rename(path.join(root, 'app/page.tsx'), path.join(root, 'app/layout.tsx'))],
-  ['a source that was not there before', () => write('proxy.ts', '')],
-])('shows %s', async (_, change) => {
+  ['a new top-level source', () => write('proxy.ts', '')],
+])('the hash of the build’s sources changes with %s', async (_, change) => {
   const before = await hash()
   await change()
   expect(await hash()).not.toBe(before)
@@ -37,8 +37,8 @@ it.each([
 
 it.each([
   ['the generated client', 'lib/db/generated/client.ts'],
-  ['what is not a source', 'test/a.test.ts'],
-])('leaves %s out of account', async (_, name) => {
+  ['a file that is not a source', 'test/a.test.ts'],
+])('the hash of the build’s sources ignores %s', async (_, name) => {
   const before = await hash()
   await write(name, 'x')
   expect(await hash()).toBe(before)

@@ -42,7 +42,7 @@ async function open() {
   }
 }
 
-it('gives connections in turn where all have as many', async () => {
+it('connections are distributed in turn when all processes have equally many', async () => {
   const { admit, connect, untilGiven, whoGot } = await open()
   for (const who of ['a', 'b', 'c']) admit(who)
   for (let count = 1; count <= 6; count++) {
@@ -52,7 +52,7 @@ it('gives connections in turn where all have as many', async () => {
   expect(whoGot()).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
 })
 
-it('gives to the one that has the fewest: one that is new, or whose clients have gone', async () => {
+it('a connection goes to the process with the fewest: a new one, or one whose clients disconnected', async () => {
   const { admit, connect, untilGiven, whoGot } = await open()
   const a = admit('a')
   for (let count = 1; count <= 3; count++) {
@@ -68,7 +68,7 @@ it('gives to the one that has the fewest: one that is new, or whose clients have
   expect(whoGot()).toEqual(['a', 'a', 'a', 'b', 'a'])
 })
 
-it('makes those wait who come before anybody can take them', async () => {
+it('connections that arrive before the first process wait for it', async () => {
   const { admit, connect, untilGiven, whoGot } = await open()
   await connect()
   await connect()
@@ -77,7 +77,7 @@ it('makes those wait who come before anybody can take them', async () => {
   expect(whoGot()).toEqual(['a', 'a'])
 })
 
-it('gives to another what was on its way to one that died, unread, and nothing that one had taken', async () => {
+it('a connection that a dying process has not taken goes unread to another process', async () => {
   const { admit, connect, given, untilGiven, whoGot } = await open()
   const a = admit('a')
   await connect()
@@ -96,7 +96,7 @@ it('gives to another what was on its way to one that died, unread, and nothing t
   expect(String(read)).toBe('all of it')
 })
 
-it('gives to another what one refuses, and gives that one nothing more', async () => {
+it('a connection that a process refuses goes to another, and the refusing process gets no more', async () => {
   const { admit, connect, given, untilGiven, whoGot } = await open()
   const a = admit('a')
   admit('b')
@@ -108,7 +108,7 @@ it('gives to another what one refuses, and gives that one nothing more', async (
   expect(whoGot()).toEqual(['a', 'b', 'b'])
 })
 
-it('once closed refuses who comes, and lets go of those who wait', async () => {
+it('a closed door refuses new connections and closes waiting ones', async () => {
   const { door, connect } = await open()
   const waiting = await connect()
   const closed = once(waiting, 'close')

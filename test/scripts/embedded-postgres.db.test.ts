@@ -31,7 +31,7 @@ async function untilDead(process_: number): Promise<void> {
   await expect.poll(state).toMatch(/[XZ]/)
 }
 
-it('is made on the first start, also over what a cut-short one left', async () => {
+it('the embedded database is created on the first start, also over the leftovers of an interrupted start', async () => {
   await mkdir(path.join(folder, 'postgres.new-left', 'data'), { recursive: true })
   await writeFile(path.join(folder, 'postgres.json'), '{ "password": "of nothing" }')
   const node = await joinEmbedded(folder)
@@ -41,7 +41,7 @@ it('is made on the first start, also over what a cut-short one left', async () =
   expect((await readdir(folder)).sort()).toEqual(['postgres', 'postgres.json', 'postgres.log'])
 })
 
-it('is shared, and stops when the last one leaves', async () => {
+it('the embedded database is shared by two nodes and stops when the last one leaves', async () => {
   const [first, second] = await Promise.all([joinEmbedded(folder), joinEmbedded(folder)])
   expect(first.url).toBe(second.url)
   await first.release()
@@ -50,7 +50,7 @@ it('is shared, and stops when the last one leaves', async () => {
   expect(existsSync(pidFile())).toBe(false)
 })
 
-it('comes back on its former port, or on another when that is taken', async () => {
+it('the embedded database comes back on its former port, or on another when that is taken', async () => {
   const { port } = JSON.parse(await readFile(path.join(folder, 'postgres.json'), 'utf8'))
   const again = await joinEmbedded(folder)
   expect(new URL(again.url).port).toBe(String(port))
@@ -62,7 +62,7 @@ it('comes back on its former port, or on another when that is taken', async () =
   rival.close()
 })
 
-it('recovers when it was killed itself, and is joined where it still runs', async () => {
+it('the embedded database is restarted by the next node after it was killed, and serves the first node again', async () => {
   const before = await joinEmbedded(folder)
   const killed = await pid()
   process.kill(killed, 'SIGKILL')
@@ -78,7 +78,7 @@ it('recovers when it was killed itself, and is joined where it still runs', asyn
   expect(existsSync(pidFile())).toBe(false)
 })
 
-it('starts although its old process number now belongs to another program', async () => {
+it('the embedded database starts although the process id in its pid file belongs to another program', async () => {
   await writeFile(pidFile(), `${process.pid}\n${path.dirname(pidFile())}\n0\n1\n\n127.0.0.1\n`)
   const node = await joinEmbedded(folder)
   expect(await ask(node.url, 'SELECT n FROM kept')).toEqual([{ n: 1 }])

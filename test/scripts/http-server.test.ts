@@ -26,13 +26,13 @@ function gate(): { passed: Promise<void>; pass: () => void } {
   return { passed, pass }
 }
 
-it('takes the next port when the wanted one is taken', async () => {
+it('the HTTP server takes the next port when the wanted one is taken', async () => {
   const first = await open()
   const second = await open(first.port)
   expect(second.port).toBeGreaterThan(first.port)
 })
 
-it('notices a port that is taken on the loopback address only', async () => {
+it('the HTTP server notices a port that is taken on the loopback address only', async () => {
   const other = net.createServer()
   const port = await new Promise<number>((resolve) => {
     other.listen(0, '127.0.0.1', () => resolve((other.address() as net.AddressInfo).port))
@@ -41,7 +41,7 @@ it('notices a port that is taken on the loopback address only', async () => {
   other.close()
 })
 
-it('makes a request that comes too early wait', async () => {
+it('the HTTP server holds a request that arrives before the handler is ready', async () => {
   const server = await open()
   const answer = fetch(`http://localhost:${server.port}/`)
   server.open(
@@ -51,7 +51,7 @@ it('makes a request that comes too early wait', async () => {
   expect(await (await answer).text()).toBe('late')
 })
 
-it('keeps an idle connection for longer than the proxies in front of it do, which is a minute', async () => {
+it('the HTTP server keeps an idle connection for more than a minute, longer than proxies do', async () => {
   const server = await open()
   server.open(
     (_, response) => response.end(),
@@ -61,7 +61,7 @@ it('keeps an idle connection for longer than the proxies in front of it do, whic
   expect(Number(/^timeout=(\d+)$/.exec(headers.get('keep-alive')!)?.[1])).toBeGreaterThan(60)
 })
 
-it('answers what is under way, takes nothing new, then ends', async () => {
+it('a draining HTTP server finishes running requests, accepts no new ones, then ends', async () => {
   const server = await open()
   const arrived = gate()
   const answered = gate()
@@ -87,7 +87,7 @@ it('answers what is under way, takes nothing new, then ends', async () => {
   await drained
 })
 
-it('finishes an answer whose first part was already sent as keep-alive', async () => {
+it('a draining HTTP server finishes an answer whose first part was already sent as keep-alive', async () => {
   const server = await open()
   const answered = gate()
   server.open(
@@ -105,7 +105,7 @@ it('finishes an answer whose first part was already sent as keep-alive', async (
   await drained
 })
 
-it('does not wait for spare connections, idle ones, or streams without an end', async () => {
+it('a draining HTTP server does not wait for unused connections, idle ones, or endless streams', async () => {
   const server = await open()
   server.open(
     (request, response) => {
@@ -125,7 +125,7 @@ it('does not wait for spare connections, idle ones, or streams without an end', 
   await ended
 })
 
-it('serves and drains a connection that somebody else accepted', async () => {
+it('the HTTP server serves and drains a connection that another server accepted', async () => {
   const server = await open()
   const arrived = gate()
   const answered = gate()
@@ -153,9 +153,9 @@ it('serves and drains a connection that somebody else accepted', async () => {
 })
 
 it.each([
-  ['the limit is over', () => drainWhileHanging(50, never())],
-  ['somebody is in a hurry', () => drainWhileHanging(MINUTE, AbortSignal.abort())],
-])('gives up what hangs when %s', async (_, run) => {
+  ['the time limit is over', () => drainWhileHanging(50, never())],
+  ['it gets the signal to hurry', () => drainWhileHanging(MINUTE, AbortSignal.abort())],
+])('a draining HTTP server cuts hanging requests when %s', async (_, run) => {
   await run()
 })
 

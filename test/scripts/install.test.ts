@@ -25,7 +25,7 @@ describe('an install is needed', () => {
     expect(installNeeded(wanted, {} as never)).toBe(true)
   })
 
-  it('when a package is missing, also below another one', () => {
+  it('when a package is missing, even a nested one', () => {
     const partial = installed()
     delete partial.packages['node_modules/a/node_modules/b']
     expect(installNeeded(wanted, partial)).toBe(true)
@@ -37,7 +37,7 @@ describe('an install is needed', () => {
     expect(installNeeded(wanted, old)).toBe(true)
   })
 
-  it('when an optional package is there in another version', () => {
+  it('when an optional package is installed in another version', () => {
     const old = installed()
     old.packages['node_modules/@other/platform'] = { version: '0.9.0' }
     expect(installNeeded(wanted, old)).toBe(true)
@@ -45,11 +45,11 @@ describe('an install is needed', () => {
 })
 
 describe('no install is needed', () => {
-  it('when all is there but what npm may leave out', () => {
+  it('when only packages that npm may leave out are missing', () => {
     expect(installNeeded(wanted, installed())).toBe(false)
   })
 
-  it('when there is more than asked for', () => {
+  it('when there are more packages than the lock file asks for', () => {
     const more = installed()
     more.packages['node_modules/extra'] = { version: '1.0.0' }
     expect(installNeeded(wanted, more)).toBe(false)

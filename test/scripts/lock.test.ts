@@ -26,7 +26,7 @@ async function leaveBehind(content: object, ageMs = 0): Promise<void> {
   await utimes(file, touchedAt, touchedAt)
 }
 
-it('makes the second wait for the first, and says so once', async () => {
+it('a lock file makes a second taker wait for the first, and reports the wait once', async () => {
   const waits: (number | undefined)[] = []
   const first = await takeLock(file)
   const second = takeLock(file, { onWait: (pid) => waits.push(pid) })
@@ -42,7 +42,7 @@ it('makes the second wait for the first, and says so once', async () => {
   expect(existsSync(file)).toBe(false)
 })
 
-it('gives each of many its turn alone', async () => {
+it('a lock file is held by one of ten concurrent takers at a time', async () => {
   let inside = 0
   let most = 0
   const turn = async () => {
@@ -57,14 +57,14 @@ it('gives each of many its turn alone', async () => {
   expect(most).toBe(1)
 })
 
-it('takes over at once from a process that is gone', async () => {
+it('a lock file of a process that has ended is taken over at once', async () => {
   const { pid } = spawnSync(process.execPath, ['-e', ''])
   await leaveBehind({ pid })
   const lock = await takeLock(file, { onWait: () => expect.unreachable('must not wait') })
   await lock.release()
 })
 
-it('takes over from a holder on another machine only when it has been silent for long', async () => {
+it('a lock file of another machine is taken over only when it has long not been refreshed', async () => {
   const { pid } = spawnSync(process.execPath, ['-e', ''])
   await leaveBehind({ pid, host: 'elsewhere' }, 10_000)
   const waiting = new AbortController()
@@ -74,7 +74,7 @@ it('takes over from a holder on another machine only when it has been silent for
   await (await takeLock(file)).release()
 })
 
-it('takes over a file that its holder never got to write', async () => {
+it('an old lock file that is empty is taken over', async () => {
   await leaveBehind({})
   await writeFile(file, '')
   const old = new Date(Date.now() - 16_000)
@@ -82,7 +82,7 @@ it('takes over a file that its holder never got to write', async () => {
   await (await takeLock(file)).release()
 })
 
-it('lets one of many take a stale lock over', async () => {
+it('a stale lock file is taken over by one of ten concurrent takers at a time', async () => {
   await leaveBehind({ host: 'elsewhere' }, 16_000)
   let inside = 0
   let most = 0
@@ -99,7 +99,7 @@ it('lets one of many take a stale lock over', async () => {
   expect(await readdir(path.dirname(file))).toEqual([])
 })
 
-it('leaves a successor its lock when an evicted holder releases', async () => {
+it('a lock file of a successor stays when the evicted holder releases its lock', async () => {
   const first = await takeLock(file)
   const old = new Date(Date.now() - 16_000)
   await utimes(file, old, old)

@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest'
 import { countReplacements } from '../../scripts/replacements'
 
-it('replaces each of them once at once, then later and later, then no more', () => {
+it('ended processes are replaced at once as often as there are processes, then after growing delays, then no more', () => {
   const replacements = countReplacements(2, () => 0)
   const delays = Array.from({ length: 8 }, () => replacements.delayMs())
   expect(delays).toEqual([0, 0, 500, 1000, 2000, 4000, 8000, null])
 })
 
-it('forgets an end after a minute', () => {
+it('a process end no longer delays replacements after a minute', () => {
   let nowMs = 0
   const replacements = countReplacements(1, () => nowMs)
   expect([replacements.delayMs(), replacements.delayMs()]).toEqual([0, 500])

@@ -66,7 +66,7 @@ async function letOneHaveSecrets(): Promise<void> {
   vi.stubEnv('SECRETS', path.join(await mkdtemp(path.join(os.tmpdir(), 'onceover-secrets-')), 'made'))
 }
 
-it('starts as many as were asked for, welcomes once with what only one of them can show, and ends them all', async () => {
+it('serveTogether starts the requested number of processes, shows the first secrets once, and ends all processes', async () => {
   await letOneHaveSecrets()
   const onReady = vi.fn()
   const { stopping, ended } = await start('', { count: 3, onReady })
@@ -77,7 +77,7 @@ it('starts as many as were asked for, welcomes once with what only one of them c
   expect(childrenOf(process.pid)).toEqual([])
 })
 
-it('replaces one that was killed, and leaves the others alone', async () => {
+it('serveTogether replaces a killed process, and keeps the others running', async () => {
   const { ready, said, stopping, ended } = await start('')
   await ready
   const before = childrenOf(process.pid)
@@ -89,7 +89,7 @@ it('replaces one that was killed, and leaves the others alone', async () => {
   await ended
 })
 
-it('gives a connection that a hanging process was sent to its successor', async () => {
+it('serveTogether gives a connection of a hanging process that is killed to its replacement', async () => {
   await letOneHaveSecrets()
   const { port, given, ready, stopping, ended } = await start('first hangs', { count: 1 })
   await ready
@@ -102,14 +102,14 @@ it('gives a connection that a hanging process was sent to its successor', async 
   await ended
 })
 
-it('shows the first secrets also where another process keeps the start from ending well', async () => {
+it('serveTogether shows the first secrets even if another process fails at the start', async () => {
   await letOneHaveSecrets()
   const { ended, said } = await start('others fail')
   await expect(ended).rejects.toThrow(/ended with 3 before it answered/)
   expect(said).toEqual(['welcome, and a secret'])
 })
 
-it('takes a process that the system has no room for as one that ended, and leaves the others alone', async () => {
+it('serveTogether tries again when a replacement can’t be spawned, and keeps the others running', async () => {
   const { ready, said, stopping, ended } = await start('')
   await ready
   const [one, other] = childrenOf(process.pid)
@@ -129,13 +129,13 @@ it('takes a process that the system has no room for as one that ended, and leave
   await ended
 })
 
-it('fails where one ends before it answers, and leaves none', async () => {
+it('serveTogether fails when a process ends before it is ready, and leaves no process behind', async () => {
   const { ended } = await start('fails')
   await expect(ended).rejects.toThrow(/^serving process \d+ ended with 3 before it answered/)
   expect(childrenOf(process.pid)).toEqual([])
 })
 
-it('fails where they end again and again, and leaves none', async () => {
+it('serveTogether fails when processes keep crashing, and leaves no process behind', async () => {
   const delays = [0, 1, 0]
   const { ended, said } = await start('crashes', { replacements: { delayMs: () => delays.shift() ?? null } })
   await expect(ended).rejects.toThrow(/^serving process \d+ ended with 4, and others before it/)
@@ -143,7 +143,7 @@ it('fails where they end again and again, and leaves none', async () => {
   expect(childrenOf(process.pid)).toEqual([])
 })
 
-it('kills one that does not hear, once somebody is in a hurry', async () => {
+it('serveTogether kills a process that ignores the stop request as soon as the stop is hurried', async () => {
   const { ready, stopping, hurrying, ended } = await start('deaf', { drainMs: 60_000 })
   await ready
   stopping.abort()
@@ -152,6 +152,6 @@ it('kills one that does not hear, once somebody is in a hurry', async () => {
   expect(childrenOf(process.pid)).toEqual([])
 })
 
-it('starts nothing when it is to stop already', async () => {
+it('serveTogether starts no process when the stop was requested beforehand', async () => {
   await (await start('fails', { stopping: AbortSignal.abort() })).ended
 })

@@ -21,7 +21,7 @@ function counting() {
 const read = async (numbers: Numbers) =>
   parseText(await AggregatorRegistry.aggregate([JSON.parse(JSON.stringify(numbers))]).metrics())
 
-it('adds counters and histograms up, series by series', async () => {
+it('counters and histograms of several processes are summed series by series', async () => {
   const [a, b] = [counting(), counting()]
   a.orders.inc({ tenant: 'one' }, 2)
   b.orders.inc({ tenant: 'one' }, 3)
@@ -39,7 +39,7 @@ it('adds counters and histograms up, series by series', async () => {
   expect(sumOf(families, 'took_seconds_sum')).toBe(2)
 })
 
-it('keeps what a process last told when it has left, however many come after it', async () => {
+it('the sum keeps the last numbers of every process that has exited', async () => {
   const numbers = openSummedNumbers()
   for (let generation = 1; generation <= 3; generation++) {
     const one = counting()

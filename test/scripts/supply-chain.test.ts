@@ -21,7 +21,7 @@ const nameOf = (place: string): string => place.split('node_modules/').at(-1)!
 describe('a dependency', () => {
   const asked = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.overrides }
 
-  it.each(Object.entries(asked))('%s is asked for in one version: %s', (_, version) => {
+  it.each(Object.entries(asked))('%s is pinned to one exact version: %s', (_, version) => {
     expect(version).toMatch(/^\d+\.\d+\.\d+[\w.-]*$/)
   })
 
@@ -33,7 +33,7 @@ describe('a dependency', () => {
     expect(elsewhere.map(([place]) => place)).toEqual([])
   })
 
-  it('that would run a script when it is installed was decided about', () => {
+  it('with an install script is allowed or refused by name in allowScripts', () => {
     const withScript = new Set(locked.filter(([, one]) => one.hasInstallScript).map(([place]) => nameOf(place)))
     expect(withScript.size).toBeGreaterThan(0)
     expect([...withScript].filter((name) => !(name in manifest.allowScripts))).toEqual([])

@@ -7,8 +7,8 @@ const KINDS = ['sync', 'async']
 const ALL = STEPS.flatMap((step) => FAULTS.flatMap((fault) => KINDS.map((kind) => ({ step, fault, kind }))))
 const own = (cell: (typeof ALL)[number]) => cell
 
-describe('pairs of values', () => {
-  it('are all met by the chosen cells, which are fewer than all', () => {
+describe('a covering array of value pairs', () => {
+  it('covers every pair with fewer than all cells', () => {
     const chosen = coverPairs(ALL, own)
     expect(missingPairs(ALL, chosen, own)).toEqual([])
     expect(chosen.length).toBeLessThan(ALL.length)
@@ -20,20 +20,20 @@ describe('pairs of values', () => {
         ).toBe(true)
   })
 
-  it('are missed as soon as any one of the cells is left out that is needed', () => {
+  it('misses a pair when a needed cell is left out', () => {
     const chosen = coverPairs(ALL, own)
     const without = chosen.map((_, i) => missingPairs(ALL, chosen.toSpliced(i, 1), own).length)
     expect(without.filter((missing) => missing > 0).length).toBeGreaterThanOrEqual(STEPS.length * FAULTS.length - 1)
   })
 
-  it('that can not meet are not asked for', () => {
+  it('does not include pairs that can’t occur', () => {
     const possible = ALL.filter(({ step, fault }) => !(step === 'one' && fault === 'cut'))
     const chosen = coverPairs(possible, own)
     expect(missingPairs(possible, chosen, own)).toEqual([])
     expect(chosen.every((cell) => possible.includes(cell))).toBe(true)
   })
 
-  it('are met by the same cells in every run', () => {
+  it('consists of the same cells in every run', () => {
     expect(coverPairs(ALL, own)).toEqual(coverPairs(ALL, own))
   })
 })

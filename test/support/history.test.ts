@@ -51,187 +51,235 @@ const ended = (asked: number, answered: number, done = true): Ending => ({
   done,
 })
 
-describe('a history that could have happened is let pass', () => {
+describe('the history checker accepts a possible history', () => {
   it.each<[string, Call[], Ending[]?]>([
     ['one call', [at(0, 1, PAID)]],
     ['a replay', [at(0, 1, PAID), at(2, 3, REPLAY)]],
     [
-      'a duplicate meanwhile, and one that was answered before the first',
+      'a 409 while the first call runs, and a replay that arrives before the first answer',
       [at(0, 9, PAID), at(1, 2, RUNNING), at(3, 4, REPLAY)],
     ],
-    ['a duplicate that was asked before the end and told so after it', [at(0, 5, PAID), at(4, 9, RUNNING)]],
-    ['a winner that never heard of it', [at(0, null, null), at(2, 3, RUNNING), at(4, 5, REPLAY)]],
-    ['an outcome that was found out', [at(0, 1, NOT_CLEAR), at(2, 3, UNKNOWN), at(4, 5, REPLAY)]],
+    ['a duplicate that was sent before the first answer and got its 409 after it', [at(0, 5, PAID), at(4, 9, RUNNING)]],
+    ['a first call whose answer never arrived', [at(0, null, null), at(2, 3, RUNNING), at(4, 5, REPLAY)]],
+    ['an unknown outcome that is settled later', [at(0, 1, NOT_CLEAR), at(2, 3, UNKNOWN), at(4, 5, REPLAY)]],
     ['a second attempt after the first one was proven not executed', [at(0, 1, UNREACHED), at(2, 3, PAID)]],
     [
-      'a store that was away for a moment, also after the end',
+      'a store that is briefly unavailable, also after the first answer',
       [at(0, 1, STORE_AWAY), at(2, 3, PAID), at(4, 5, STORE_AWAY)],
     ],
-    ['misuse, whatever the state', [at(0, 5, PAID), at(1, 2, REUSED, other), at(6, 7, REUSED, other)]],
-    ['misuse of a key whose request got no answer', [at(0, null, null), at(1, 2, REUSED, other)]],
-    ['two requests at once, the later of which won', [at(0, 3, REUSED), at(1, 2, PAID, other)]],
+    [
+      'a reused key, both before and after the first answer',
+      [at(0, 5, PAID), at(1, 2, REUSED, other), at(6, 7, REUSED, other)],
+    ],
+    ['a reused key whose first request got no answer', [at(0, null, null), at(1, 2, REUSED, other)]],
+    ['two different requests at once, the later of which got the key', [at(0, 3, REUSED), at(1, 2, PAID, other)]],
     [
       'an accepted request',
       [at(0, 1, ACCEPTED, { async: true }), at(2, 3, ACCEPTED, { async: false }), at(4, 5, REPLAY)],
     ],
     ['an accepted request whose outcome is unknown', [at(0, 1, ACCEPTED), at(2, 3, UNKNOWN), at(4, 5, ACCEPTED)]],
-    ['an operator ends it', [at(0, 1, PAID), at(5, 6, expired(201))], [ended(2, 3)]],
+    ['a key that an operator expired', [at(0, 1, PAID), at(5, 6, expired(201))], [ended(2, 3)]],
     [
-      'an operator ends it, and is told so only after somebody was told',
+      'a 410 for a client before the operator’s expiry of the key is answered',
       [at(0, 1, PAID), at(3, 4, expired(201))],
       [ended(2, 9)],
     ],
     [
-      'a node has not heard of it for less than a second',
+      'a replay within a second after an operator expired the key',
       [at(0, 1, PAID), at(3, 4, expired(201)), at(900, 901, REPLAY)],
       [ended(2, 3)],
     ],
-    ['its time is over', [at(0, 1, PAID), at(EXPIRES + 1, EXPIRES + 2, expired(201, 'ord_1', EXPIRES))]],
+    ['a key past its retention', [at(0, 1, PAID), at(EXPIRES + 1, EXPIRES + 2, expired(201, 'ord_1', EXPIRES))]],
     [
-      'looked up on its way',
+      'a lookup while the request runs and another one after it ended',
       [at(0, 9, PAID), at(1, 2, record('in_progress', null), look), at(10, 11, record('completed', 201), look)],
     ],
-    ['looked up before there was anything', [at(0, 1, told(404, 'idempotency_key_not_found'), look), at(2, 3, PAID)]],
-    ['two keys, each with its own winner', [at(0, 1, PAID), at(0, 1, DECLINED, { key: 'other' })]],
+    ['a lookup before the key exists', [at(0, 1, told(404, 'idempotency_key_not_found'), look), at(2, 3, PAID)]],
+    ['two keys, each with its own first answer', [at(0, 1, PAID), at(0, 1, DECLINED, { key: 'other' })]],
   ])('%s', (_, calls, endings) => {
     expect(contradictions(calls, endings)).toStrictEqual([])
   })
 })
 
-describe('a history that could not have happened is refused', () => {
+describe('the history checker refuses an impossible history', () => {
   it.each<[string, string, Call[], Ending[]?]>([
-    ['two winners', '2 calls were told that they were the first', [at(0, 9, PAID), at(1, 8, PAID)]],
-    ['two answers', '2 different final answers', [at(0, 9, PAID), at(1, 8, { ...REPLAY, body: '{ "id":"ord_1"}' })]],
     [
-      'another Location',
+      'two calls that both got the first answer',
+      '2 calls were told that they were the first',
+      [at(0, 9, PAID), at(1, 8, PAID)],
+    ],
+    [
+      'a replay with another body',
+      '2 different final answers',
+      [at(0, 9, PAID), at(1, 8, { ...REPLAY, body: '{ "id":"ord_1"}' })],
+    ],
+    [
+      'a replay with another Location',
       '2 different final answers',
       [at(0, 9, PAID), at(1, 8, { ...REPLAY, location: '/api/orders/ord_1/' })],
     ],
     [
-      'another media type',
+      'a replay with another media type',
       '2 different final answers',
       [at(0, 9, PAID), at(1, 8, { ...REPLAY, contentType: 'text/plain' })],
     ],
-    ['another verdict', '2 different final answers', [at(0, 9, PAID), at(1, 8, { ...DECLINED, replayed: true })]],
     [
-      'another end',
+      'a replay with another status',
+      '2 different final answers',
+      [at(0, 9, PAID), at(1, 8, { ...DECLINED, replayed: true })],
+    ],
+    [
+      'a replay with another expiry',
       'said to expire at different times',
       [at(0, 9, PAID), at(1, 8, { ...REPLAY, expiresAt: EXPIRES + 1000 })],
     ],
     [
-      'it runs after the end',
+      'in progress after the final answer',
       'told 409 idempotency_key_in_progress after 201 was known',
       [at(0, 1, PAID), at(2, 3, RUNNING)],
     ],
     [
-      'it is unknown after the end',
+      'unknown after the final answer',
       'told 409 idempotency_outcome_unknown after 201 was known',
       [at(0, 1, PAID), at(2, 3, UNKNOWN)],
     ],
-    ['it is accepted after the end', 'told 202  after 201 was known', [at(0, 1, REPLAY), at(2, 3, ACCEPTED)]],
     [
-      'the winner comes after a replay',
+      'accepted with 202 after the final answer',
+      'told 202  after 201 was known',
+      [at(0, 1, REPLAY), at(2, 3, ACCEPTED)],
+    ],
+    [
+      'a first answer after a replay',
       'told as the first after it had been told before',
       [at(0, 1, REPLAY), at(2, 3, PAID)],
     ],
     [
-      'its own request is another',
+      'the key’s own request refused as a reuse',
       'the request that it stands for was refused as another: A',
       [at(0, 1, PAID), at(2, 3, REUSED)],
     ],
-    ['another where there is no other', 'refused as another where there was no other: A', [at(0, 1, REUSED)]],
     [
-      'another that was asked only later',
+      'a request refused as a reuse although the key has no other request',
+      'refused as another where there was no other: A',
+      [at(0, 1, REUSED)],
+    ],
+    [
+      'a request refused as a reuse before the other request was sent',
       'refused as another where there was no other: A',
       [at(0, 1, REUSED), at(2, 3, PAID, other)],
     ],
-    ['two requests with one key', 'it stands for 2 requests: A | B', [at(0, 1, PAID), at(2, 3, REPLAY, other)]],
     [
-      'two requests, before the end',
+      'two different requests that got the answer of one key',
+      'it stands for 2 requests: A | B',
+      [at(0, 1, PAID), at(2, 3, REPLAY, other)],
+    ],
+    [
+      'two different requests treated as one before the final answer',
       'it stands for 2 requests: A | B',
       [at(0, 1, UNREACHED), at(2, 3, RUNNING, other)],
     ],
     [
-      'accepted, and run for a client',
+      'accepted with 202, then answered 503',
       'accepted with 202, and yet somebody was told 503',
       [at(0, 1, ACCEPTED), at(2, 3, UNREACHED)],
     ],
     [
-      'accepted, and a conflict',
+      'accepted with 202, then answered 409 in progress',
       'accepted with 202, and yet somebody was told 409',
       [at(0, 1, ACCEPTED), at(2, 3, RUNNING)],
     ],
     [
-      'accepted, and nobody asked for it',
+      'accepted with 202 although no client sent respond-async',
       'accepted although nobody asked for that',
       [at(0, 1, ACCEPTED, { async: false })],
     ],
-    ['running for nobody', 'running when nobody else had asked', [at(0, 1, RUNNING), at(2, 3, PAID)]],
     [
-      'replayed after it was gone',
+      'in progress although there is no other call',
+      'running when nobody else had asked',
+      [at(0, 1, RUNNING), at(2, 3, PAID)],
+    ],
+    [
+      'replayed more than a second after a 410',
       'told 201 after it had expired',
       [at(0, 1, PAID), at(3, 4, expired(201)), at(1005, 1006, REPLAY)],
       [ended(2, Number.POSITIVE_INFINITY)],
     ],
     [
-      'replayed after an operator ended it',
+      'replayed more than a second after an operator expired the key',
       'told 201 after it had expired',
       [at(0, 1, PAID), at(2000, 2001, REPLAY)],
       [ended(2, 3)],
     ],
     [
-      'run again after it was gone',
+      'run again after a 410',
       'told 503 after it had expired',
       [at(0, 1, expired(null)), at(2, 3, UNREACHED)],
       [ended(0, 1)],
     ],
-    ['replayed after its time', 'when it expired', [at(0, 1, PAID), at(EXPIRES + 1001, EXPIRES + 1002, REPLAY)]],
-    ['expired before its time', 'expired before its time', [at(0, 1, PAID), at(2, 3, expired(201))]],
-    ['ended only later', 'expired before its time', [at(0, 1, PAID), at(2, 3, expired(201))], [ended(4, 5)]],
     [
-      'expired as something else',
+      'replayed more than a second past its retention',
+      'when it expired',
+      [at(0, 1, PAID), at(EXPIRES + 1001, EXPIRES + 1002, REPLAY)],
+    ],
+    ['expired before the end of its retention', 'expired before its time', [at(0, 1, PAID), at(2, 3, expired(201))]],
+    [
+      'expired before an operator expired it',
+      'expired before its time',
+      [at(0, 1, PAID), at(2, 3, expired(201))],
+      [ended(4, 5)],
+    ],
+    [
+      'expired with another status than its answer',
       'expired as 402 although it was answered 201',
       [at(0, 1, PAID), at(4, 5, expired(402))],
       [ended(2, 3)],
     ],
     [
-      'expired with another resource',
+      'expired with another resource than its answer',
       'it made 2 things: ord_1, ord_2',
       [at(0, 1, PAID), at(4, 5, expired(201, 'ord_2'))],
       [ended(2, 3)],
     ],
     [
-      'looked up with another resource',
+      'a lookup with another resource than the answer',
       'it made 2 things: ord_1, ord_2',
       [at(0, 9, PAID), at(4, 5, record('in_progress', null, 'ord_2'), look)],
     ],
     [
-      'looked up in vain',
+      'a lookup that does not find an existing key',
       'not found when it was looked up',
       [at(0, 1, UNREACHED), at(2, 3, told(404, 'idempotency_key_not_found'), look)],
     ],
     [
-      'looked up as running after the end',
+      'a lookup as in_progress after the final answer',
       'looked up as in_progress  after 201 was known',
       [at(0, 1, PAID), at(2, 3, record('in_progress', null), look)],
     ],
     [
-      'looked up with another verdict',
+      'a lookup with another status than the answer',
       'looked up as completed 402 after 201 was known',
       [at(0, 1, PAID), at(2, 3, record('completed', 402), look)],
     ],
     [
-      'told otherwise than it was looked up',
+      'an answer with another status than an earlier lookup',
       'told 402 after 201 was known',
       [at(0, 1, record('completed', 201), look), at(2, 3, DECLINED)],
     ],
     [
-      'running after it was looked up as done',
+      'in progress after a lookup as completed',
       'told 409 idempotency_key_in_progress after 201 was known',
       [at(0, null, null), at(1, 2, record('completed', 201), look), at(3, 4, RUNNING)],
     ],
-    ['a bug of ours', 'an answer that the contract does not name: 500', [at(0, 1, told(500, 'internal_error'))]],
-    ['an answer of nobody', 'an answer that the contract does not name: 502', [at(0, 1, told(502, null))]],
+    [
+      'an internal error (500)',
+      'an answer that the contract does not name: 500',
+      [at(0, 1, told(500, 'internal_error'))],
+    ],
+    [
+      'a status that the contract does not name (502)',
+      'an answer that the contract does not name: 502',
+      [at(0, 1, told(502, null))],
+    ],
   ])('%s', (_, sentence, calls, endings) => {
     const found = contradictions(calls, endings)
     expect(found.join('\n')).toContain(`k: `)
@@ -239,12 +287,12 @@ describe('a history that could not have happened is refused', () => {
   })
 })
 
-it('names the key of each contradiction', () => {
+it('the history checker names the key of each contradiction', () => {
   const calls = [at(0, 1, PAID), at(2, 3, RUNNING, { key: 'fine' }), at(1, 4, PAID, { key: 'fine' }), at(2, 3, PAID)]
   expect(contradictions(calls).every((sentence) => sentence.startsWith('k: '))).toBe(true)
 })
 
-it('tells what an answer says of its key', () => {
+it('each answer is classified as final, open, reused, expired or saying nothing about its key', () => {
   const all = [PAID, DECLINED, RUNNING, UNKNOWN, NOT_CLEAR, UNREACHED, ACCEPTED, REUSED, expired(201), STORE_AWAY]
   const said = ['final', 'final', 'open', 'open', 'open', 'open', 'open', 'reused', 'expired', 'nothing']
   expect(all.map(saidBy)).toStrictEqual(said)

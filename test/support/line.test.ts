@@ -71,8 +71,8 @@ const expectFresh = async () => {
   await vi.waitFor(() => expect(near.ended() && far.ended()).toBe(true))
 }
 
-describe('in fair weather', () => {
-  it('is the target under another port, and carries every byte both ways', async () => {
+describe('the fault proxy without a fault', () => {
+  it('keeps the path of its target’s URL and forwards every byte', async () => {
     expect(new URL(line.url).pathname).toBe('/path')
     const { near, far } = await connected()
     const sent = Buffer.alloc(3_000_000, 'abcdefg')
@@ -99,7 +99,7 @@ describe('in fair weather', () => {
     await vi.waitFor(() => expect(line.count()).toBe(0))
   })
 
-  it('resets who connects to a target that is not there', async () => {
+  it('resets a client when its target is unreachable', async () => {
     server.close()
     const near = dial()
     await vi.waitFor(() => expect(near.error()).toBe('ECONNRESET'))
@@ -107,8 +107,8 @@ describe('in fair weather', () => {
   })
 })
 
-describe('cut', () => {
-  it('is a reset for both ends, and the next connection is served', async () => {
+describe('cutting the fault proxy', () => {
+  it('resets both ends of a connection, and the next connection is served', async () => {
     const { near, far } = await connected()
     line.cut()
     await vi.waitFor(() => expect([near.error(), far.error()]).toEqual(['ECONNRESET', 'ECONNRESET']))
@@ -117,8 +117,8 @@ describe('cut', () => {
   })
 })
 
-describe('refuse', () => {
-  it('resets what is there and refuses what comes, until it is healed', async () => {
+describe('a refusing fault proxy', () => {
+  it('resets open connections and refuses new ones until it is healed', async () => {
     const { near, far } = await connected()
     line.refuse()
     await vi.waitFor(() => expect([near.error(), far.error()]).toEqual(['ECONNRESET', 'ECONNRESET']))
@@ -130,16 +130,16 @@ describe('refuse', () => {
     await expectFresh()
   })
 
-  it('may be healed at once', async () => {
+  it('can be healed immediately', async () => {
     line.refuse()
     await line.heal()
     await expectFresh()
   })
 })
 
-describe('silence', () => {
+describe('a silent fault proxy', () => {
   it.each(['up', 'down'] as const)(
-    'of one direction (%s) leaves the other one alone, and what waited arrives',
+    'leaves the other direction than the silent one (%s) alone, and delivers what waited once healed',
     async (silent) => {
       const { near, far } = await connected()
       line.silence(silent)
@@ -155,7 +155,7 @@ describe('silence', () => {
     },
   )
 
-  it.each(['end', 'resetAndDestroy'] as const)('tells nobody of a hang-up (%s) before it is healed', async (hangUp) => {
+  it.each(['end', 'resetAndDestroy'] as const)('passes a hang-up (%s) on only after it is healed', async (hangUp) => {
     const { near, far } = await connected()
     line.silence('up', 'down')
     near.socket[hangUp]()
@@ -167,7 +167,7 @@ describe('silence', () => {
     else await vi.waitFor(() => expect(far.error()).toBe('ECONNRESET'))
   })
 
-  it('takes new connections, and says nothing on them', async () => {
+  it('accepts new connections and forwards nothing on them until it is healed', async () => {
     line.silence('up', 'down')
     const near = dial()
     await once(near.socket, 'connect')
@@ -182,8 +182,8 @@ describe('silence', () => {
   })
 })
 
-describe('swallow', () => {
-  it('loses what is sent and keeps the connection; healed, it is cut, and others are not', async () => {
+describe('a swallowing fault proxy', () => {
+  it('drops bytes and keeps the connection; healing cuts that connection and no other', async () => {
     const { near, far } = await connected()
     const other = await connected()
     line.swallow('down')
@@ -201,8 +201,8 @@ describe('swallow', () => {
   })
 })
 
-describe('delay', () => {
-  it('is taken each way, and nothing overtakes, also when it changes or is healed meanwhile', async () => {
+describe('a delaying fault proxy', () => {
+  it('delays both directions and keeps the order of bytes, also when the delay changes or is healed', async () => {
     const { near, far } = await connected()
     line.delay(SLOW_MS)
     const sentAt = performance.now()
@@ -225,8 +225,8 @@ describe('delay', () => {
   })
 })
 
-describe('slow close', () => {
-  it('delays the news of a hang-up, not what was said before it', async () => {
+describe('a fault proxy that closes slowly', () => {
+  it('delays a hang-up, but not the bytes that were sent before it', async () => {
     const { near, far } = await connected()
     line.closeSlowly(60_000)
     far.socket.end(' bye')
@@ -238,7 +238,7 @@ describe('slow close', () => {
     await expectFresh()
   })
 
-  it('is as slow as it was told to be', async () => {
+  it('delays a hang-up by the given time', async () => {
     const { near, far } = await connected()
     line.closeSlowly(SLOW_MS)
     const closedAt = performance.now()
@@ -248,8 +248,8 @@ describe('slow close', () => {
   })
 })
 
-describe('forget', () => {
-  it('leaves the connections that are there without a word for ever, and serves new ones', async () => {
+describe('a fault proxy that forgets its connections', () => {
+  it('forwards nothing more on open connections and serves new ones', async () => {
     const { near, far } = await connected()
     line.forget()
     near.socket.write('up')
@@ -263,7 +263,7 @@ describe('forget', () => {
   })
 })
 
-it('closed, leaves nobody connected and nobody listening', async () => {
+it('a closed fault proxy has no connections and no listener', async () => {
   const { near } = await connected()
   line.silence('up', 'down')
   await line.close()

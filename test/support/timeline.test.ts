@@ -14,7 +14,7 @@ it.each<[string, State, TimelineEvent[]]>([
     story(['accepted', 0], ['claimed', 5], ['released', 9], ['claimed', 20], ['settled', 30]),
   ],
   [
-    'not executed, found out after the window',
+    'proven not executed after the settle window',
     'failed_retryable',
     story(['reserved', 0], ['outcome_unknown', 400], ['looked_up', 500], ['released', 1500]),
   ],
@@ -23,8 +23,8 @@ it.each<[string, State, TimelineEvent[]]>([
     'completed',
     story(['reserved', 0], ['lease_over', 1000], ['evidence', 1001], ['settled', 1002]),
   ],
-  ['ended', 'expired', story(['reserved', 0], ['settled', 10], ['expired', 20])],
-])('lets pass: %s', (_, ends, timeline) => {
+  ['expired after its answer', 'expired', story(['reserved', 0], ['settled', 10], ['expired', 20])],
+])('the timeline check accepts: %s', (_, ends, timeline) => {
   expect(illegalities(timeline, ends, RULES)).toStrictEqual([])
 })
 
@@ -40,11 +40,11 @@ it.each<[string, State, TimelineEvent[]]>([
   ],
   ['settled when it was null', 'completed', story(['settled', 0])],
   ['it is unknown, and its timeline ends completed', 'unknown', story(['reserved', 0], ['settled', 10])],
-])('refuses: %s', (sentence, ends, timeline) => {
+])('the timeline check reports: %s', (sentence, ends, timeline) => {
   expect(illegalities(timeline, ends, RULES)).toStrictEqual([sentence])
 })
 
-it('refuses an attempt that was counted wrongly', () => {
+it('the timeline check reports an attempt number that was skipped', () => {
   const timeline = story(['reserved', 0], ['released', 9], ['claimed', 10]).map((event, i) => ({
     ...event,
     attempt: [1, 1, 3][i],

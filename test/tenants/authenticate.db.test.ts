@@ -63,8 +63,8 @@ const disable = (id: string) => store.query(sql`UPDATE tenants SET disabled_at =
 /** The cache looks at the clock once a millisecond: what is expected then is waited for. */
 const later = (ms: number) => advance('monotonic', ms)
 
-describe('a key', () => {
-  it('names its tenant and what that may do', async () => {
+describe('an API key', () => {
+  it('identifies its tenant and the tenant’s limits', async () => {
     const { id, secret } = await newTenant()
     expect(await authenticator.authenticate(secret)).toEqual({
       id,
@@ -74,7 +74,7 @@ describe('a key', () => {
     })
   })
 
-  it('is one of many of its tenant', async () => {
+  it('identifies its tenant also when it is the tenant’s second key', async () => {
     const { id } = await newTenant()
     const second = newSecret('oo_live')
     await newApiKey(id, second)
@@ -100,11 +100,11 @@ describe('a key', () => {
         return secret
       },
     ],
-  ])('that is %s is nobody’s', async (_, make) => {
+  ])('that is %s authenticates no tenant', async (_, make) => {
     expect(await authenticator.authenticate(await make())).toBeNull()
   })
 
-  it('is asked for once by a burst, and remembered for a moment', async () => {
+  it('is read from the store once for a burst of requests, and cached for a moment', async () => {
     const { secret } = await newTenant()
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(secret)))
     await authenticator.authenticate(secret)
@@ -114,7 +114,7 @@ describe('a key', () => {
   it.each([
     ['revoked', (tenant: { id: string; secret: string }) => revoke(tenant.secret)],
     ['disabled with its tenant', (tenant: { id: string; secret: string }) => disable(tenant.id)],
-  ])('that is %s is dead well within five seconds, however often it is used', async (_, kill) => {
+  ])('that is %s is rejected within five seconds, however often it is used', async (_, kill) => {
     const tenant = await newTenant()
     expect(await authenticator.authenticate(tenant.secret)).not.toBeNull()
     later(2000)
@@ -124,7 +124,7 @@ describe('a key', () => {
     await vi.waitFor(async () => expect(await authenticator.authenticate(tenant.secret)).toBeNull())
   })
 
-  it('that was unknown a moment ago is known as soon as it exists', async () => {
+  it('that was rejected as unknown is accepted as soon as it exists', async () => {
     const { id } = await newTenant()
     const secret = newSecret('oo_live')
     expect(await authenticator.authenticate(secret)).toBeNull()
@@ -133,7 +133,7 @@ describe('a key', () => {
   })
 })
 
-describe('the last use of a key', () => {
+describe('the last use of an API key', () => {
   afterEach(() => {
     noting = (send) => send()
   })
@@ -147,14 +147,14 @@ describe('the last use of a key', () => {
       UPDATE api_keys SET last_used_at = clock_timestamp() - ${seconds}::int * interval '1 s'
       WHERE hash = ${hashSecret(secret)}`)
 
-  it('is noted', async () => {
+  it('is stored', async () => {
     const { secret } = await newTenant()
     expect(await lastUse(secret)).toBeNull()
     await authenticator.authenticate(secret)
     await vi.waitFor(async () => expect(await lastUse(secret)).toBeInstanceOf(Date))
   })
 
-  it('is noted once a minute, by however many nodes', async () => {
+  it('is stored once a minute, however many nodes see it', async () => {
     const { secret } = await newTenant()
     let notes = 0
     let written = 0
@@ -191,7 +191,7 @@ describe('the last use of a key', () => {
     expect(await lastUse(secret)).toEqual(after)
   })
 
-  it('holds nobody up while it is being written, and fails nobody when it can’t be', async () => {
+  it('neither delays a request while it is being stored nor fails one when it can’t be', async () => {
     const { id, secret } = await newTenant()
     noting = () => new Promise(() => {})
     expect(await authenticator.authenticate(secret)).toMatchObject({ id })
@@ -200,7 +200,7 @@ describe('the last use of a key', () => {
     expect(await authenticator.authenticate(other.secret)).toMatchObject({ id: other.id })
   })
 
-  it('says nothing of a key that is nobody’s', async () => {
+  it('is not stored for a revoked key', async () => {
     const { secret } = await newTenant()
     await revoke(secret)
     let notes = 0
@@ -213,8 +213,8 @@ describe('the last use of a key', () => {
   })
 })
 
-describe('a store that is gone', () => {
-  it('makes nobody unknown: that can not be told', async () => {
+describe('authentication with an unreachable store', () => {
+  it('fails with StoreUnavailable instead of rejecting the API key', async () => {
     const { secret } = await newTenant()
     lost = true
     await expect(authenticator.authenticate(secret)).rejects.toBeInstanceOf(StoreUnavailable)
@@ -223,7 +223,7 @@ describe('a store that is gone', () => {
     expect(await authenticator.authenticate(secret)).not.toBeNull()
   })
 
-  it('is not asked about a key that was seen a moment ago', async () => {
+  it('accepts a cached API key until its cache entry ends', async () => {
     const { id, secret } = await newTenant()
     await authenticator.authenticate(secret)
     lost = true

@@ -23,7 +23,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-it('is known at once once it was looked up, without its hash, for three seconds', async () => {
+it('an API key is recalled without hashing for three seconds after its look-up', async () => {
   expect(authenticator.recall('Bearer oo_live_a')).toBeUndefined()
   await authenticator.authenticate('oo_live_a')
   for (let i = 0; i < 5; i++) expect(authenticator.recall('Bearer oo_live_a')).toMatchObject({ id: 'ten_a' })
@@ -32,7 +32,7 @@ it('is known at once once it was looked up, without its hash, for three seconds'
   expect(authenticator.recall('Bearer oo_live_a')).toBeUndefined()
 })
 
-it('is known no longer than its look-up is fresh, also when it was asked for again meanwhile', async () => {
+it('an API key is recalled no longer than its look-up is fresh, even if it is authenticated again meanwhile', async () => {
   vi.advanceTimersByTime(2900)
   await authenticator.authenticate('oo_live_a')
   // By then what was in the clear is gone, and comes from the look-up of before.
@@ -44,13 +44,13 @@ it('is known no longer than its look-up is fresh, also when it was asked for aga
   expect(authenticator.recall('Bearer oo_live_a')).toBeUndefined()
 })
 
-it('is known by the header as almost everybody writes it, and by no other', async () => {
+it('an API key is recalled by no other header than “Bearer” with the exact key', async () => {
   await authenticator.authenticate('oo_live_a')
   for (const other of [null, undefined, '', 'oo_live_a', 'bearer oo_live_a', 'Bearer oo_live_a ', 'Bearer oo_live_A'])
     expect(authenticator.recall(other)).toBeUndefined()
 })
 
-it('of a stranger is not kept at all', async () => {
+it('an unknown API key is not kept in memory', async () => {
   expect(await authenticator.authenticate('oo_live_b')).toBeNull()
   expect(authenticator.recall('Bearer oo_live_b')).toBeUndefined()
 })

@@ -61,22 +61,22 @@ const untilShared = (count: number, kind?: string) =>
 
 const ok = (count: number) => Array<string>(count).fill('ok')
 
-describe('the rate of new keys', () => {
-  it('is held exactly by the node that they come to', async () => {
+describe('the rate limit of new keys', () => {
+  it('is exact on the node that gets the requests', async () => {
     expect(await requests(here, 7)).toEqual([...ok(5), 'rate', 'rate'])
   })
 
-  it('is held exactly also for requests at once', async () => {
+  it('is exact for concurrent requests', async () => {
     const admissions = await Promise.all(Array.from({ length: 30 }, () => here.admit(tenant)))
     expect(admissions.filter((admission) => admission.ok)).toHaveLength(5)
   })
 
-  it('counts only what created a record', async () => {
+  it('counts only requests that created a record', async () => {
     expect(await requests(here, 20, false)).toEqual(ok(20))
     expect(await requests(here, 6)).toEqual([...ok(5), 'rate'])
   })
 
-  it('keeps a place for a request under way until it is known what it was', async () => {
+  it('reserves a slot for a running request until the request ends', async () => {
     for (let i = 0; i < 5; i++) expect(await here.admit(tenant)).toEqual({ ok: true })
     expect(await here.admit(tenant)).toMatchObject({ ok: false })
     here.end(tenant, false)
@@ -85,13 +85,13 @@ describe('the rate of new keys', () => {
     expect(await request(here)).toBe('rate')
   })
 
-  it('is known to a node that starts now', async () => {
+  it('applies on a node that has just started', async () => {
     expect(await requests(here, 5)).toEqual(ok(5))
     await untilShared(5)
     expect(await request(there)).toBe('rate')
   })
 
-  it('is known to a node that runs after a second', async () => {
+  it('applies on another running node after one second', async () => {
     expect(await request(there, false)).toBe('ok')
     expect(await requests(here, 5)).toEqual(ok(5))
     await untilShared(5)
@@ -99,7 +99,7 @@ describe('the rate of new keys', () => {
     expect(await request(there)).toBe('rate')
   })
 
-  it('is shared by two nodes: what both let through together is within it', async () => {
+  it('is shared by two nodes: together they admit no more than the limit', async () => {
     expect(await requests(here, 3)).toEqual(ok(3))
     await untilShared(3)
     expect(await requests(there, 3)).toEqual([...ok(2), 'rate'])
@@ -108,7 +108,7 @@ describe('the rate of new keys', () => {
     expect(await request(here)).toBe('rate')
   })
 
-  it('says when to come again: within the minute', async () => {
+  it('refuses with a retry time of at most a minute', async () => {
     await requests(here, 5)
     const refusal = await here.admit(tenant)
     expect(refusal).toMatchObject({ ok: false, limit: 'rate' })
@@ -117,7 +117,7 @@ describe('the rate of new keys', () => {
     expect(afterSeconds).toBeLessThanOrEqual(60)
   })
 
-  it('is free again when a minute has passed', async () => {
+  it('admits requests again when a minute has passed', async () => {
     await requests(here, 5)
     await untilShared(5)
     await store.query(sql`
@@ -126,7 +126,7 @@ describe('the rate of new keys', () => {
     expect(await request(here)).toBe('ok')
   })
 
-  it('is free again for a node that has not asked since', async () => {
+  it('admits requests again after the retry time, on a node that has not read the usage since', async () => {
     await requests(here, 5)
     await untilShared(5)
     expect(await request(here)).toBe('rate')
@@ -136,18 +136,18 @@ describe('the rate of new keys', () => {
     expect(await request(here)).toBe('ok')
   })
 
-  it('of nothing lets nothing through', async () => {
+  it('of zero admits nothing', async () => {
     tenant = { ...tenant, newKeysPerMinute: 0 }
     expect(await request(here)).toBe('rate')
   })
 
-  it('is each tenant’s own', async () => {
+  it('is separate for each tenant', async () => {
     await requests(here, 5)
     tenant = { ...tenant, id: newId('ten') }
     expect(await request(here)).toBe('ok')
   })
 
-  it('loses nothing where many share at once', async () => {
+  it('counts every request when many nodes write their counts at once', async () => {
     tenant = { ...tenant, newKeysPerMinute: 100_000, liveKeyCap: 100_000 }
     const nodes = Array.from({ length: 8 }, () => openLimits(store))
     await Promise.all(nodes.map((node) => requests(node, 50)))
@@ -157,7 +157,7 @@ describe('the rate of new keys', () => {
     expect(live).toEqual([{ count: 400 }])
   })
 
-  it('forgets seconds that no window has any more', async () => {
+  it('ignores and deletes usage that is older than the window', async () => {
     await store.query(sql`
       INSERT INTO tenant_usage (tenant_id, kind, second, count)
       VALUES (${tenant.id}, 'new_key', clock_timestamp() - interval '10 min', 1000)`)
@@ -171,18 +171,18 @@ describe('the cap of live keys', () => {
     tenant = { ...tenant, newKeysPerMinute: 1000, liveKeyCap: 3 }
   })
 
-  it('is held by the node that they come to', async () => {
+  it('applies on the node that gets the requests', async () => {
     expect(await requests(here, 5)).toEqual([...ok(3), 'live_keys', 'live_keys'])
     expect(await here.admit(tenant)).toMatchObject({ afterSeconds: expect.any(Number) })
   })
 
-  it('is held over all nodes', async () => {
+  it('applies across all nodes', async () => {
     expect(await requests(here, 2)).toEqual(ok(2))
     await untilShared(2)
     expect(await requests(there, 2)).toEqual(['ok', 'live_keys'])
   })
 
-  it('does not end with the minute, only with the keys', async () => {
+  it('does not reset after a minute, only when there are fewer live keys', async () => {
     await requests(here, 3)
     await untilShared(3)
     await store.query(sql`DELETE FROM tenant_usage WHERE tenant_id = ${tenant.id}`)
@@ -193,36 +193,36 @@ describe('the cap of live keys', () => {
     expect(await request(here)).toBe('ok')
   })
 
-  it('is not touched by requests that create nothing', async () => {
+  it('is not affected by requests that create no record', async () => {
     expect(await requests(here, 10, false)).toEqual(ok(10))
     expect(await requests(here, 3)).toEqual(ok(3))
   })
 })
 
-describe('the rate of look-ups', () => {
+describe('the rate limit of lookups', () => {
   const lookUp = async (limits: Limits) => (await limits.takeLookUp(tenant.id, 5)).ok
 
-  it('is held over all nodes, each look-up counting', async () => {
+  it('applies across all nodes and counts each lookup', async () => {
     for (let i = 0; i < 5; i++) expect(await lookUp(here)).toBe(true)
     expect(await lookUp(here)).toBe(false)
     await untilShared(5, 'look_up')
     expect(await lookUp(there)).toBe(false)
   })
 
-  it('has nothing to do with the rate of new keys', async () => {
+  it('is independent of the rate limit of new keys', async () => {
     for (let i = 0; i < 5; i++) await lookUp(here)
     expect(await requests(here, 5)).toEqual(ok(5))
     expect(await lookUp(here)).toBe(false)
   })
 })
 
-describe('a store that is gone', () => {
-  it('admits nobody: that is for the store to say', async () => {
+describe('tenant limits with an unreachable store', () => {
+  it('fail with a store error instead of admitting a request', async () => {
     const gone = openLimits(tampered(store, () => Promise.reject(new StoreUnavailable(null))))
     await expect(gone.admit(tenant)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('gets what was counted meanwhile when it comes back', async () => {
+  it('write the requests counted meanwhile when the store is back', async () => {
     let lost = false
     let refused = 0
     const limits = openLimits(
@@ -243,14 +243,14 @@ describe('a store that is gone', () => {
   })
 })
 
-describe('a node that stops', () => {
-  it('shares what it counted before', async () => {
+describe('tenant limits of a node that stops', () => {
+  it('write their counts to the store before the node ends', async () => {
     await requests(here, 4)
     await here.close()
     expect(await shared()).toBe(4)
   })
 
-  it('shares also what it counted while it was sharing', async () => {
+  it('write requests that were counted during the last write, too', async () => {
     const sharing = barrier()
     let held = false
     const limits = openLimits(

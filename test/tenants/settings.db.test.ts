@@ -50,7 +50,7 @@ const entry = (action: string, before: object | null, after: object | null, reas
 })
 
 describe('a new tenant', () => {
-  it('has the defaults of the contract where nothing is said, and its entry says so', async () => {
+  it('has the contract’s defaults for settings that are not given, and its audit entry records them', async () => {
     const name = newName()
     const tenant = made(await tenants.createTenant(call(), { name }))
     const settings = { name, retentionHours: null, newKeysPerMinute: 600_000, liveKeyCap: 10_000_000, disabled: false }
@@ -62,12 +62,12 @@ describe('a new tenant', () => {
     expect(await entries(tenant.id)).toEqual([entry('tenant.create', null, settings)])
   })
 
-  it('has what it is given', async () => {
+  it('has the settings that are given', async () => {
     const settings = { name: newName(), retentionHours: 0.5, newKeysPerMinute: 7, liveKeyCap: 0, disabled: true }
     expect(made(await tenants.createTenant(call(), settings))).toMatchObject(settings)
   })
 
-  it('can’t have the name of another one, and then nothing is written', async () => {
+  it('is refused with the name of another tenant, and no audit entry is written', async () => {
     const { name } = await newTenant()
     const count = () => bench.rows('SELECT count(*) FROM audit_entries')
     const before = await count()
@@ -75,13 +75,13 @@ describe('a new tenant', () => {
     expect(await count()).toEqual(before)
   })
 
-  it('is made once by two that want its name at the same time', async () => {
+  it('is created once by two simultaneous calls with the same name', async () => {
     const name = newName()
     const both = await Promise.all([tenants.createTenant(call(), { name }), tenants.createTenant(call(), { name })])
     expect(both.filter(isRefused)).toEqual([expect.objectContaining({ refused: 'already_exists' })])
   })
 
-  it('is the one that the same call has made before its node died', async () => {
+  it('is returned, not created again, when the same call is repeated', async () => {
     const again: Call = { ...call(), newId: () => 'ten_00000000000000000000000001' }
     const name = newName()
     const first = made(await tenants.createTenant(again, { name }))
@@ -90,8 +90,8 @@ describe('a new tenant', () => {
   })
 })
 
-describe('a change', () => {
-  it('touches what is given and nothing else, and its entry has what it was and what it is', async () => {
+describe('a change of a tenant’s settings', () => {
+  it('changes only the given settings, and its audit entry has their old and new values', async () => {
     const tenant = await newTenant()
     const change = { retentionHours: 48, disabled: true }
     expect(await tenants.updateTenant(call(), { id: tenant.id, settings: change })).toEqual({ ...tenant, ...change })
@@ -103,7 +103,7 @@ describe('a change', () => {
     ])
   })
 
-  it('has only what differs in its entry', async () => {
+  it('has only the settings that differ in its audit entry', async () => {
     const tenant = await newTenant()
     await tenants.updateTenant(call(), { id: tenant.id, settings: { name: tenant.name, liveKeyCap: 5 } })
     expect((await entries(tenant.id)).at(-1)).toEqual(
@@ -112,9 +112,9 @@ describe('a change', () => {
   })
 
   it.each([
-    ['nothing', () => ({})],
-    ['what is there', ({ id: _, createdAt: __, ...settings }: TenantView) => settings],
-  ])('that says %s writes nothing', async (_, change) => {
+    ['no settings', () => ({})],
+    ['the current settings', ({ id: _, createdAt: __, ...settings }: TenantView) => settings],
+  ])('with %s writes nothing', async (_, change) => {
     const tenant = await newTenant()
     const version = () => bench.rows('SELECT xmin FROM tenants WHERE id = $1', [tenant.id])
     const before = await version()
@@ -123,7 +123,7 @@ describe('a change', () => {
     expect(await entries(tenant.id)).toHaveLength(1)
   })
 
-  it('leaves the instant of a tenant that is disabled already alone', async () => {
+  it('keeps the original disabled_at of a tenant that is already disabled', async () => {
     const { id } = await newTenant()
     await tenants.updateTenant(call(), { id, settings: { disabled: true } })
     const [first] = await bench.rows('SELECT disabled_at FROM tenants WHERE id = $1', [id])
@@ -131,7 +131,7 @@ describe('a change', () => {
     expect(await bench.rows('SELECT disabled_at FROM tenants WHERE id = $1', [id])).toEqual([first])
   })
 
-  it('by two people of different members at once loses neither, and each entry has what it really replaced', async () => {
+  it('by two admins at once loses neither update, and each audit entry has the values that it replaced', async () => {
     const { id } = await newTenant()
     const holder = await bench.transaction()
     await holder.query('SELECT FROM tenants WHERE id = $1 FOR UPDATE', [id])
@@ -151,7 +151,7 @@ describe('a change', () => {
     expect(second!.after).toMatchObject({ newKeysPerMinute: detail.newKeysPerMinute })
   })
 
-  it('can’t take the name of another tenant, and then nothing is written', async () => {
+  it('to the name of another tenant is refused and writes nothing', async () => {
     const [one, other] = [await newTenant(), await newTenant()]
     const settings = { name: one.name, liveKeyCap: 3 }
     expect(await tenants.updateTenant(call(), { id: other.id, settings })).toMatchObject({ refused: 'already_exists' })
@@ -159,7 +159,7 @@ describe('a change', () => {
     expect(await entries(other.id)).toHaveLength(1)
   })
 
-  it('of no tenant finds nothing', async () => {
+  it('of a tenant that does not exist is refused as not_found', async () => {
     const id = 'ten_00000000000000000000000000'
     expect(await tenants.updateTenant(call(), { id, settings: { liveKeyCap: 3 } })).toEqual({ refused: 'not_found' })
     expect(await tenants.updateTenant(call(), { id, settings: {} })).toEqual({ refused: 'not_found' })
@@ -167,8 +167,8 @@ describe('a change', () => {
   })
 })
 
-describe('the list', () => {
-  it('has every tenant once, newest first, page by page, with how many keys each has', async () => {
+describe('the list of tenants', () => {
+  it('has every tenant once, newest first, page by page, with its counts of API keys and live keys', async () => {
     const own = await openBench()
     try {
       const listed = tenantUseCases(own.store, openGuard(own.store))
@@ -199,7 +199,7 @@ describe('the list', () => {
 })
 
 describe('an API key', () => {
-  it('has a secret that opens its tenant’s door and is nowhere in the store', async () => {
+  it('has a secret that authenticates its tenant and is stored nowhere', async () => {
     const tenant = await newTenant()
     const key = made(await tenants.createApiKey(call(), { tenantId: tenant.id, name: 'checkout' }))
     expect(key).toEqual({
@@ -217,7 +217,7 @@ describe('an API key', () => {
     expect(await entries(key.id)).toEqual([entry('api_key.create', null, { tenantId: tenant.id, name: 'checkout' })])
   })
 
-  it('is shown with its tenant, a revoked one too', async () => {
+  it('is shown with its tenant, also after it is revoked', async () => {
     const tenant = await newTenant()
     const key = made(await tenants.createApiKey(call(), { tenantId: tenant.id, name: 'checkout' }))
     const shown = async () => made(await tenants.showTenant(call(), { id: tenant.id })).apiKeys
@@ -227,7 +227,7 @@ describe('an API key', () => {
     expect(await shown()).toEqual([{ ...view, revokedAt: expect.any(String) }])
   })
 
-  it('is nobody’s once it is revoked; revoking it again changes and says nothing', async () => {
+  it('authenticates no tenant after it is revoked; revoking it again writes nothing', async () => {
     const tenant = await newTenant()
     const key = made(await tenants.createApiKey(call(), { tenantId: tenant.id, name: 'checkout' }))
     const at = { tenantId: tenant.id, id: key.id, reason: 'It leaked.' }
@@ -247,19 +247,19 @@ describe('an API key', () => {
     ])
   })
 
-  it('is revoked under its own tenant only', async () => {
+  it('can be revoked only under its own tenant', async () => {
     const [tenant, other] = [await newTenant(), await newTenant()]
     const key = made(await tenants.createApiKey(call(), { tenantId: tenant.id, name: 'checkout' }))
     expect(await tenants.revokeApiKey(call(), { tenantId: other.id, id: key.id })).toEqual({ refused: 'not_found' })
     expect(await openAuthenticator(bench.store).authenticate(key.secret)).not.toBeNull()
   })
 
-  it('can’t be made for nobody', async () => {
+  it('can’t be created for a tenant that does not exist', async () => {
     const tenantId = 'ten_00000000000000000000000000'
     expect(await tenants.createApiKey(call(), { tenantId, name: 'x' })).toEqual({ refused: 'not_found' })
   })
 
-  it('holds its tenant before it waits for the audit log, so that it and a change of the tenant never wait for each other', async () => {
+  it('is created with its tenant’s row locked before the audit log, so that a tenant change can’t deadlock with it', async () => {
     const { id: tenantId } = await newTenant()
     const holder = await bench.transaction()
     const rival = await bench.transaction()
@@ -279,7 +279,7 @@ describe('an API key', () => {
     }
   })
 
-  it('that the same call has made before its node died is not made again, and its secret is lost', async () => {
+  it('is not created again when the same call is repeated, and its secret is not shown again', async () => {
     const { id: tenantId } = await newTenant()
     const again: Call = { ...call(), newId: () => 'key_00000000000000000000000001' }
     const { secret } = made(await tenants.createApiKey(again, { tenantId, name: 'x' }))
@@ -291,7 +291,7 @@ describe('an API key', () => {
 })
 
 describe('the audit log', () => {
-  it('that can’t be written takes the change with it', async () => {
+  it('rolls the change back when its entry can’t be written', async () => {
     const tenant = await newTenant()
     const key = made(await tenants.createApiKey(call(), { tenantId: tenant.id, name: 'stays' }))
     // The head is what every entry is chained to: without it there can be none.
@@ -318,7 +318,7 @@ describe('the audit log', () => {
   })
 
   it.each(ROLES.filter((role) => role !== 'admin'))(
-    'has every attempt of a mere %s, and nothing else happens',
+    'records every refused attempt of a %s, and nothing else is written',
     async (role) => {
       const tenant = await newTenant()
       const { id, createdAt: _, ...settings } = tenant

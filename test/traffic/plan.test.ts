@@ -4,11 +4,11 @@ import { KINDS, planned, requestsOf, SHARES, samplePlan } from '../../lib/traffi
 const plan = samplePlan()
 
 describe('a portion of sample traffic', () => {
-  it('has every kind, as many as it says', () => {
+  it('has every kind of step in the stated number', () => {
     for (const kind of KINDS) expect(plan.filter((step) => step.kind === kind)).toHaveLength(SHARES[kind].steps)
   })
 
-  it('tells beforehand how many requests that are', () => {
+  it('states beforehand how many requests it sends', () => {
     const told = planned(plan)
     expect(told.map(({ words }) => words)).toEqual(KINDS.map((kind) => SHARES[kind].words))
     expect(told.reduce((sum, { requests }) => sum + requests, 0)).toBe(
@@ -17,7 +17,7 @@ describe('a portion of sample traffic', () => {
     expect(told.every(({ requests }) => requests > 0)).toBe(true)
   })
 
-  it('mixes them: none of the rare ones comes twice in a row, and each comes in both halves', () => {
+  it('is mixed: no rare kind comes twice in a row, and every kind comes in both halves', () => {
     const rare = KINDS.filter((kind) => SHARES[kind].steps <= 12)
     for (const [i, step] of plan.entries()) if (rare.includes(step.kind)) expect(plan[i + 1]?.kind).not.toBe(step.kind)
     for (const kind of KINDS) {
@@ -27,7 +27,7 @@ describe('a portion of sample traffic', () => {
     }
   })
 
-  it('uses each way in which the sandbox can go wrong, retries, duplicates, reuses and refunds', () => {
+  it('has every failure of the sandbox, retries, duplicates, reused keys and refunds', () => {
     const methods = new Set(plan.map(({ body }) => body.paymentMethod))
     for (const method of [
       'pm_ok',

@@ -70,7 +70,7 @@ const audit = async () =>
   (await bench.rows<{ action: string }>('SELECT action FROM audit_entries ORDER BY seq')).map(({ action }) => action)
 
 describe('sample traffic', () => {
-  it('is a run that sends all that was planned, with a key of its own that is revoked at the end', async () => {
+  it('is a run that sends all planned requests with an API key of its own, which is revoked at the end', async () => {
     const before = (await audit()).length
     const { id, state, kind } = await begun()
     expect({ state, kind }).toEqual({ state: 'running', kind: 'traffic' })
@@ -83,7 +83,7 @@ describe('sample traffic', () => {
     expect((await audit()).slice(before)).toEqual(['traffic.send', 'api_key.create', 'api_key.revoke'])
   })
 
-  it('is sent once at a time', async () => {
+  it('is refused while another run of it is running', async () => {
     held = barrier()
     const first = await begun()
     await held.reached
@@ -93,7 +93,7 @@ describe('sample traffic', () => {
     expect(await begun()).toMatchObject({ kind: 'traffic' })
   })
 
-  it('can be stopped, and its key with it', async () => {
+  it('can be aborted, and its API key is revoked', async () => {
     held = barrier()
     const { id } = await begun()
     await held.reached
@@ -103,7 +103,7 @@ describe('sample traffic', () => {
     await vi.waitFor(async () => expect(await liveKeys()).toEqual([]))
   })
 
-  it('ends with the node that sends it, and its key with it', async () => {
+  it('is aborted when its node stops, and its API key is revoked', async () => {
     held = barrier()
     const { id } = await begun()
     await held.reached
@@ -113,13 +113,13 @@ describe('sample traffic', () => {
     expect(await liveKeys()).toEqual([])
   })
 
-  it('fails where nobody answers, and revokes its key all the same', async () => {
+  it('fails when the API is unreachable, and its API key is revoked all the same', async () => {
     const { id } = await begun(OLGA, { url: 'http://127.0.0.1:1' })
     expect(await ended(id)).toMatchObject({ state: 'failed', error: 'the API could not be reached' })
     await vi.waitFor(async () => expect(await liveKeys()).toEqual([]))
   })
 
-  it('fails where its key is not taken', async () => {
+  it('fails when the API refuses its key', async () => {
     status = 401
     expect(await ended((await begun()).id)).toMatchObject({
       state: 'failed',
@@ -127,7 +127,7 @@ describe('sample traffic', () => {
     })
   })
 
-  it('of a node that died is taken for failed, and its key is revoked by the next', async () => {
+  it('of a dead node is marked failed by the next run, which revokes its API key', async () => {
     await bench.rows(
       `INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, state, counts, sample, heartbeat_at)
        VALUES ('run_dead', 'traffic', false, false, 'opr_olga', 'running', '{}', '{}', now() - interval '2 minutes')`,
@@ -143,13 +143,13 @@ describe('sample traffic', () => {
     ])
   })
 
-  it('is not for viewers, and that is written down', async () => {
+  it('is forbidden for viewers, and the attempt is audited', async () => {
     expect(await send(VERA)).toMatchObject({ refused: 'forbidden' })
     expect(await bench.rows('SELECT 1 FROM runs')).toEqual([])
     expect((await audit()).at(-1)).toBe('traffic.send')
   })
 
-  it('is not for a provider that charges people', async () => {
+  it('is refused when the provider is not the sandbox', async () => {
     expect(await send(OLGA, { isSandbox: false })).toMatchObject({ refused: 'not_found' })
     expect(await bench.rows('SELECT 1 FROM runs')).toEqual([])
   })
