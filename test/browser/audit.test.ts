@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { dress, expect, expectToFit, LOOKS, openBrowser, violations } from '../support/browser'
 import { ADMIN_TOKEN, send } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { type Desk, type Hired, hire, sit } from './key-desk'
 import { tryAgain, withoutDatabase } from './outage'
@@ -15,7 +15,7 @@ let desk: Desk
 let page: Page
 
 beforeAll(async () => {
-  ;[site, browser] = await Promise.all([openSite(), openBrowser()])
+  ;[site, browser] = await Promise.all([openSite(QUICK_PROVIDER), openBrowser()])
   vera = await hire(site.url, 'viewer', 'Vera Sol')
   desk = await sit(browser, site.url, vera)
   page = desk.page

@@ -3,14 +3,14 @@ import type { Browser, BrowserContext, Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { PROBLEM_CODES } from '../../lib/http/openapi-problem'
 import { dress, expect, expectToFit, LOOKS, openBrowser, stranger, violations } from '../support/browser'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 
 let site: Site
 let browser: Browser
 let context: BrowserContext
 let page: Page
 beforeAll(async () => {
-  ;[site, browser] = await Promise.all([openSite({ WORKER: 'off' }), openBrowser()])
+  ;[site, browser] = await Promise.all([openSite({ ...QUICK_PROVIDER, WORKER: 'off' }), openBrowser()])
   context = await stranger(browser, site.url)
   page = await context.newPage()
 })

@@ -3,7 +3,7 @@ import type { Browser, Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { dress, expect, expectToFit, openBrowser, violations } from '../support/browser'
 import { ADMIN_TOKEN, freshKey, send } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import {
   auditOf,
@@ -28,7 +28,7 @@ let desk: Desk
 let page: Page
 
 beforeAll(async () => {
-  site = await openSite()
+  site = await openSite(QUICK_PROVIDER)
   browser = await openBrowser()
   mara = await hire(site.url, 'operator', 'Mara Lindqvist')
   vera = await hire(site.url, 'viewer', 'Vera Sol')

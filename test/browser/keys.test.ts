@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { fillRecords } from '../console/many-records'
 import { complaints, dress, expect, expectToFit, openBrowser, signedIn, violations } from '../support/browser'
 import { ADMIN_TOKEN, freshKey, orderBody, send } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { tryAgain, withoutDatabase } from './outage'
 
@@ -22,7 +22,7 @@ let admin: BrowserContext
 let viewer: BrowserContext
 beforeAll(async () => {
   ;[site, browser] = await Promise.all([
-    openSite({ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }),
+    openSite({ ...QUICK_PROVIDER, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }),
     openBrowser(),
   ])
   const made = await send(`${site.url}/api/admin/operators`, {

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Locator, Page } from '@playwright/test'
 import { afterAll, beforeAll, expect as expectNow, test } from 'vitest'
 import { complaints, expect, openBrowser, stranger, violations } from '../support/browser'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { dialogOf, type Hired, hire, type Made, placeUnknown, recordOf } from './key-desk'
 
 const REASON = 'Provider support confirmed it, ticket 48213.'
@@ -16,7 +16,7 @@ let heard: string[]
 let mara: Hired
 let unknown: Made
 beforeAll(async () => {
-  ;[site, browser] = await Promise.all([openSite(), openBrowser()])
+  ;[site, browser] = await Promise.all([openSite(QUICK_PROVIDER), openBrowser()])
   mara = await hire(site.url, 'operator', 'Mara Lindqvist')
   unknown = await placeUnknown(site)
   context = await stranger(browser, site.url)

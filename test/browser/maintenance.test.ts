@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { newId } from '../../lib/db/id'
 import { dress, expect, expectToFit, LOOKS, openBrowser, violations } from '../support/browser'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { auditOf, type Desk, dialogOf, type Hired, hire, place, placeUnknown, sit } from './key-desk'
 import { withoutDatabase } from './outage'
@@ -18,7 +18,7 @@ let desk: Desk
 let page: Page
 
 beforeAll(async () => {
-  ;[site, browser] = await Promise.all([openSite(), openBrowser()])
+  ;[site, browser] = await Promise.all([openSite(QUICK_PROVIDER), openBrowser()])
   mara = await hire(site.url, 'operator', 'Mara Lindqvist')
   vera = await hire(site.url, 'viewer', 'Vera Sol')
   desk = await sit(browser, site.url, mara)

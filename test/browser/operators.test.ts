@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { dress, expect, expectToFit, LOOKS, openBrowser, type Person, stranger, violations } from '../support/browser'
 import { send } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { auditOf, type Desk, dialogOf, type Hired, hire, sit } from './key-desk'
 import { withoutDatabase } from './outage'
@@ -18,7 +18,7 @@ let mara: Hired
 
 beforeAll(async () => {
   ;[site, browser] = await Promise.all([
-    openSite({ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }),
+    openSite({ ...QUICK_PROVIDER, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }),
     openBrowser(),
   ])
   mara = await hire(site.url, 'operator', 'Mara Lindqvist')

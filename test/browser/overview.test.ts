@@ -6,7 +6,7 @@ import { STATES, type State } from '../../lib/idempotency/states'
 import { planned, samplePlan } from '../../lib/traffic/plan'
 import { complaints, dress, expect, expectToFit, openBrowser, signedIn, violations } from '../support/browser'
 import { freshKey, orderBody, SECRETS } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { BUSY, fillBusyDay } from './busy-day'
 import { hire } from './key-desk'
@@ -67,7 +67,7 @@ let site: Site
 let admin: BrowserContext
 let watching: { page: Page; heard: string[]; sent: Promise<unknown> }
 beforeAll(async () => {
-  site = await openSite(ENVIRONMENT)
+  site = await openSite({ ...QUICK_PROVIDER, ...ENVIRONMENT })
   admin = await signedIn(browser, site.url, ADMIN)
 })
 afterAll(() => site?.close())
@@ -145,7 +145,7 @@ describe('the overview on a bad day', () => {
   let admin: BrowserContext
   let viewer: BrowserContext
   beforeAll(async () => {
-    site = await openSite(ENVIRONMENT)
+    site = await openSite({ ...QUICK_PROVIDER, ...ENVIRONMENT })
     const db = new pg.Pool({ connectionString: site.databaseUrl })
     await fillBusyDay(db)
     await db.end()
@@ -337,7 +337,7 @@ describe('the overview on a calm day', () => {
   let site: Site
   let admin: BrowserContext
   beforeAll(async () => {
-    site = await openSite(ENVIRONMENT)
+    site = await openSite({ ...QUICK_PROVIDER, ...ENVIRONMENT })
     expect((await site.client.order(freshKey(), orderBody())).status).toBe(201)
     admin = await signedIn(browser, site.url, ADMIN)
   })

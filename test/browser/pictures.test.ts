@@ -6,7 +6,7 @@ import type { Browser, Page } from '@playwright/test'
 import pg from 'pg'
 import { afterAll, beforeAll, test } from 'vitest'
 import { expect, listening, openBrowser, signedIn, type Visit } from '../support/browser'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { fillBusyDay } from './busy-day'
 import { hire, placeUnknown } from './key-desk'
 
@@ -18,7 +18,10 @@ let mara: Awaited<ReturnType<typeof hire>>
 let keyId: string
 beforeAll(async () => {
   mkdirSync(KEPT, { recursive: true })
-  ;[browser, site] = await Promise.all([openBrowser(), openSite({ WORKER: 'off', SETTLE_SECONDS: '600' })])
+  ;[browser, site] = await Promise.all([
+    openBrowser(),
+    openSite({ ...QUICK_PROVIDER, WORKER: 'off', SETTLE_SECONDS: '600' }),
+  ])
   mara = await hire(site.url, 'operator', 'Mara Lindqvist')
   keyId = (await placeUnknown(site)).id
   const db = new pg.Pool({ connectionString: site.databaseUrl, max: 2 })

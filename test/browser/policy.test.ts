@@ -6,14 +6,14 @@ import type { Browser } from '@playwright/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { complaints, openBrowser, stranger } from '../support/browser'
 import { send } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 
 const REFUSED = /Content Security Policy/
 
 let site: Site
 let browser: Browser
 beforeAll(async () => {
-  ;[site, browser] = await Promise.all([openSite({ WORKER: 'off' }), openBrowser()])
+  ;[site, browser] = await Promise.all([openSite({ ...QUICK_PROVIDER, WORKER: 'off' }), openBrowser()])
 })
 afterAll(async () => {
   await browser?.close()

@@ -2,7 +2,7 @@
 import type { Browser, Page } from '@playwright/test'
 import { afterAll, beforeAll, test } from 'vitest'
 import { dress, expect, expectToFit, LOOKS, openBrowser, violations } from '../support/browser'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { auditOf, type Desk, dialogOf, type Hired, hire, place, placeUnknown, sit } from './key-desk'
 
@@ -14,7 +14,7 @@ let desk: Desk
 let page: Page
 
 beforeAll(async () => {
-  site = await openSite({ RECONCILE_MAX_ATTEMPTS: '1' })
+  site = await openSite({ ...QUICK_PROVIDER, RECONCILE_MAX_ATTEMPTS: '1' })
   browser = await openBrowser()
   mara = await hire(site.url, 'operator', 'Mara Lindqvist')
   vera = await hire(site.url, 'viewer', 'Vera Sol')

@@ -3,7 +3,7 @@ import type { Browser, Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { dress, expect, expectToFit, LOOKS, openBrowser, violations } from '../support/browser'
 import { createClient, freshKey, orderBody, until } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 import { auditOf, type Desk, dialogOf, type Hired, hire, sit } from './key-desk'
 import { tryAgain, withoutDatabase } from './outage'
@@ -16,7 +16,7 @@ let page: Page
 let acme: string
 
 beforeAll(async () => {
-  ;[site, browser] = await Promise.all([openSite(), openBrowser()])
+  ;[site, browser] = await Promise.all([openSite(QUICK_PROVIDER), openBrowser()])
   ada = await hire(site.url, 'admin', 'Ada Byron')
   desk = await sit(browser, site.url, ada)
   page = desk.page
