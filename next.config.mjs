@@ -10,6 +10,8 @@ export default {
     })),
   // Browsers ask for it whatever a page says, and now and then before it has said anything.
   rewrites: async () => [{ source: '/favicon.ico', destination: '/icon.svg' }],
+  // A build checks the types of what it builds; `npm run check` checks those of the whole tree.
+  typescript: { tsconfigPath: 'tsconfig.build.json' },
   // These read their own files, or (sql-template-tag) tell their own objects by class: each bundle's own copy of it
   // would take another bundle's statements for values.
   serverExternalPackages: ['pg', 'graphile-worker', 'pino', 'better-auth', 'sql-template-tag'],

@@ -1,4 +1,4 @@
-// What `npm start` and `npm test` begin with, on a fresh clone or an old one: the right Node, signals that stop us in
+// What `npm start`, `npm run check`, `npm test` and `npm run proof` begin with, on a fresh clone or an old one: the right Node, signals that stop us in
 // order, the start lock, and the dependencies. It needs nothing installed.
 import { constants } from 'node:os'
 import path from 'node:path'

@@ -10,8 +10,9 @@ const CLIENT = path.join('lib', 'db', 'generated')
 const CLIENT_SOURCES = [path.join('prisma', 'schema.prisma'), 'package-lock.json']
 const CLIENT_STAMP = path.join(CLIENT, '.stamp')
 
-const BUILD_SOURCES = [...CLIENT_SOURCES, 'app', 'lib', 'public', 'tsconfig.json', 'instrumentation.ts', 'proxy.ts']
-const BUILD_CONFIGURATION = /^(next|postcss|tailwind)\.config\.\w+$|^\.env(\.production)?(\.local)?$/
+const BUILD_SOURCES = [...CLIENT_SOURCES, 'app', 'lib', 'public', 'instrumentation.ts', 'proxy.ts']
+const BUILD_CONFIGURATION =
+  /^(next|postcss|tailwind)\.config\.\w+$|^tsconfig(\.build)?\.json$|^\.env(\.production)?(\.local)?$/
 
 export interface Task {
   root: string

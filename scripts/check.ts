@@ -9,13 +9,15 @@ interface CheckContext {
   stopping: AbortSignal
 }
 
+const VITEST = 'vitest/vitest.mjs'
+
 /** The quickest first. What may import what is a rule of the linter. */
 const STEPS: readonly [title: string, program: string, ...args: string[]][] = [
   ['Format, lint and room rules', '@biomejs/biome/bin/biome', 'check', '.'],
   ['Dead code and unused dependencies', 'knip/bin/knip.js', '--no-progress', '--treat-config-hints-as-errors'],
   ['Types of routes', 'next/dist/bin/next', 'typegen'],
   ['Types of the whole tree', 'typescript/bin/tsc', '--noEmit'],
-  ['Tests that need no database', 'vitest/vitest.mjs', 'run', '--project', 'unit'],
+  ['Tests that need no database', VITEST, 'run', '--project', 'unit'],
 ]
 
 export async function check({ root, say, startLock, stopping }: CheckContext): Promise<number> {
@@ -25,7 +27,7 @@ export async function check({ root, say, startLock, stopping }: CheckContext): P
   for (const [title, program, ...args] of STEPS) {
     say(`\n▸ ${title}`)
     const stepBegunAt = performance.now()
-    const code = await runTool({ root, program, args, stopping })
+    const code = await runTool({ root, program, args, stopping, env: program === VITEST ? { NODE_ENV: 'test' } : {} })
     say(`  ${code === 0 ? 'passed' : 'FAILED'} after ${secondsSince(stepBegunAt)} s`)
     if (code !== 0) return code
   }

@@ -1,4 +1,5 @@
-// A development tool of node_modules, run as a child process with our terminal. Resolves with its exit code.
+// A development tool of node_modules, run as a child process with our terminal. Resolves with its exit code,
+// or rejects when we are asked to stop.
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 
@@ -19,9 +20,10 @@ export function runTool({ root, program, args, stopping, env = {} }: Tool): Prom
     stdio: 'inherit',
   })
   // A terminal's Ctrl-C reaches the child by itself; a signal sent to us alone does not.
-  stopping.addEventListener('abort', () => child.kill('SIGINT'), { once: true })
-  return new Promise((resolve, reject) => {
+  const stop = () => child.kill('SIGINT')
+  stopping.addEventListener('abort', stop)
+  return new Promise<number>((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => resolve(code ?? 1))
-  })
+    child.once('exit', (code) => (stopping.aborted ? reject(stopping.reason) : resolve(code ?? 1)))
+  }).finally(() => stopping.removeEventListener('abort', stop))
 }

@@ -16,7 +16,7 @@ import { serveTogether } from './serving-processes'
 
 export interface ServeContext {
   root: string
-  mode: 'production' | 'development' | 'test'
+  dev: boolean
   /** Of tests: holds an attempt between two steps. */
   step?: Boundary['step']
   say: (line: string) => void
@@ -26,10 +26,9 @@ export interface ServeContext {
 }
 
 export async function serve(context: ServeContext): Promise<number> {
-  const { root, mode, say, stopping } = context
-  const dev = mode === 'development'
-  Object.assign(process.env, { NODE_ENV: mode })
-  if (context.step) handOverStepHook(context.step, mode)
+  const { root, dev, say, stopping } = context
+  if (context.step) handOverStepHook(context.step, process.env.NODE_ENV)
+  Object.assign(process.env, { NODE_ENV: dev ? 'development' : 'production' })
   // Next would read .env files too, but only after the configuration was checked.
   nextEnv.loadEnvConfig(root, dev, { info: () => {}, error: console.error })
   const config = parseConfig(process.env)
@@ -57,13 +56,7 @@ async function serveAlone(context: ServeContext, config: Config): Promise<void> 
   const server = await listen(config.port)
   const url = tellPort(server.port, config, context.say)
   const onReady = () => void process.stdout.write(runningNode()?.welcome(url).text ?? `Onceover listens on ${url}\n`)
-  await answerUntilStopped(server, {
-    ...context,
-    dev: context.mode === 'development',
-    port: server.port,
-    drainMs: config.leaseMs,
-    onReady,
-  })
+  await answerUntilStopped(server, { ...context, port: server.port, drainMs: config.leaseMs, onReady })
 }
 
 async function serveAsSeveral({ say, stopping, hurrying }: ServeContext, config: Config): Promise<void> {

@@ -5,5 +5,5 @@ import { begin } from './begin.mjs'
 begin(async (context) => {
   const { tsImport } = await import('tsx/esm/api')
   const { serve } = await tsImport('./serve.ts', import.meta.url)
-  return serve({ ...context, mode: process.argv.includes('--dev') ? 'development' : 'production' })
+  return serve({ ...context, dev: process.argv.includes('--dev') })
 })

@@ -1,6 +1,6 @@
 // One line for each finished file with how far the run is, then the slowest files, and last "N passed, N failed" on a
-// line of its own, for people and scripts alike. A file that could not be loaded and an error outside of any test count
-// as failures, so "0 failed" is never printed for a run that failed.
+// line of its own, for people and scripts alike. A file that could not be loaded, a hook that failed, an interrupted run
+// and an error outside of any test count as failures, so "0 failed" is never printed for a run that failed.
 import type { SerializedError } from 'vitest'
 import { DefaultReporter, type TestModule, type TestRunEndReason, type TestSpecification } from 'vitest/node'
 
@@ -39,22 +39,29 @@ export default class TestReporter extends DefaultReporter {
     const slowest = [...modules].sort((a, b) => durationOf(b) - durationOf(a)).slice(0, SLOWEST)
     this.log('The slowest files:')
     for (const module of slowest) this.log(`  ${seconds(durationOf(module)).padStart(8)}  ${nameOf(module)}`)
-    const { passed, failed } = countOf(modules, errors)
+    const { passed, failed } = countOf(modules, errors, reason)
     this.log(`\n${passed} passed, ${failed} failed`)
   }
 }
 
-function countOf(modules: readonly TestModule[], errors: readonly SerializedError[]) {
+export function countOf(
+  modules: readonly TestModule[],
+  errors: readonly SerializedError[],
+  reason: TestRunEndReason,
+): { passed: number; failed: number } {
   let passed = 0
   let failed = errors.length
   for (const module of modules) {
     failed += module.errors().length
+    for (const suite of module.children.allSuites()) failed += suite.errors().length
     for (const test of module.children.allTests()) {
       const { state } = test.result()
       if (state === 'passed') passed += 1
       if (state === 'failed') failed += 1
     }
   }
+  // A run that was interrupted or found no test has failed, too.
+  if (reason !== 'passed') failed ||= 1
   return { passed, failed }
 }
 

@@ -31,14 +31,21 @@ export async function runParts({ root, command, args, say, startLock, stopping }
   })
 }
 
+/** A name that is no part of the command is a mistake: running something else instead could pass. */
 export function selected(command: Part['command'], args: readonly string[]) {
   const all = partsOf(command)
-  const names = args.filter((arg) => all.some(({ name }) => name === arg))
-  const forVitest = args.filter((arg) => !names.includes(arg))
-  return { parts: names.length > 0 ? all.filter(({ name }) => names.includes(name)) : all, forVitest }
+  const firstFlag = args.findIndex((arg) => arg.startsWith('-'))
+  const names = firstFlag < 0 ? args : args.slice(0, firstFlag)
+  const wrong = names.find((name) => !all.some((part) => part.name === name))
+  if (wrong !== undefined || all.length === 0)
+    throw new Error(`${wrong ?? command} is no part of the tests here: ${all.map(({ name }) => name).join(', ')}`)
+  return {
+    parts: names.length > 0 ? all.filter(({ name }) => names.includes(name)) : all,
+    forVitest: args.slice(names.length),
+  }
 }
 
-export function planOf(command: string, parts: readonly Part[]): string {
+function planOf(command: string, parts: readonly Part[]): string {
   const minutes = parts.reduce((sum, part) => sum + part.minutes, 0)
   const rows = parts.map(
     ({ name, what, minutes }) => `  ${name.padEnd(10)} ${minutes.toFixed(1).padStart(4)} min  ${what}`,

@@ -25,8 +25,6 @@ const DATABASE = ['test/**/*.db.test.ts']
 /** It copies and restores databases, and waits for clocks. */
 const RESTORE = contract('restored-backup')
 const MAIN_WAY = browser('main-way')
-/** It makes the pictures of the README. */
-const PICTURES = browser('pictures')
 
 export const PARTS: readonly Part[] = [
   {
@@ -121,7 +119,7 @@ export const PARTS: readonly Part[] = [
     command: 'proof',
     what: 'the whole console',
     files: ['test/browser/**/*.test.ts'],
-    without: [...MAIN_WAY, ...PICTURES],
+    without: MAIN_WAY,
     minutes: 4,
     workers: 3,
   },
@@ -147,7 +145,7 @@ export const PARTS: readonly Part[] = [
     name: 'pictures',
     command: 'pictures',
     what: 'the pictures of the README',
-    files: PICTURES,
+    files: browser('pictures'),
     minutes: 0.5,
     workers: 1,
   },

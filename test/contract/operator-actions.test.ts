@@ -1,7 +1,7 @@
 // What operators do to single keys, over HTTP: the answers and refusals of the contract, and what the key's client gets
 // afterwards.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashSecret } from '../../lib/secret'
 import {
   ADMIN_TOKEN,
@@ -17,13 +17,13 @@ import {
   until,
 } from '../support/client'
 import { expectProblem } from '../support/problem'
-import { type SharedSite, shareSite } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
 
-let site: SharedSite
+let site: Site
 let viewer: string
 beforeAll(async () => {
-  site = await shareSite()
+  site = await openSite(QUICK_PROVIDER)
   viewer = `oo_op_${randomUUID()}`
   await runSql(
     site.databaseUrl,
@@ -31,6 +31,7 @@ beforeAll(async () => {
     [hashSecret(viewer)],
   )
 })
+afterAll(() => site?.close())
 
 const REASON = 'seen in the provider’s dashboard'
 

@@ -13,7 +13,7 @@ import {
   type RecordView,
   until,
 } from '../support/client'
-import { openSite, type Site } from '../support/site'
+import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 
 interface Behaviour {
   name: string
@@ -57,7 +57,7 @@ const told = (answer: Answer) =>
 describe.each(['true', 'false'])('SANDBOX_IDEMPOTENT=%s', (SANDBOX_IDEMPOTENT) => {
   let site: Site
   beforeAll(async () => {
-    site = await openSite({ SANDBOX_IDEMPOTENT })
+    site = await openSite({ ...QUICK_PROVIDER, SANDBOX_IDEMPOTENT })
   })
   afterAll(() => site?.close())
 

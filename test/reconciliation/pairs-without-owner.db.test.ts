@@ -1,6 +1,6 @@
 // Every pair of actors that can meet on a record that nobody owns: reconciler, second reconciler, webhook, client retry,
 // reaper. However they meet: one charge, one booking, the right answer. (To the others a second reconciler is the first
-// one; it is met by the first. The operator is met in resolve-races.test.ts.)
+// one; it is met by the first. The operator is met in resolve-races.db.test.ts.)
 import { describe, expect, it } from 'vitest'
 import { isSettle } from '../support/boundary'
 import { heldBefore, isClaim, isRelease, LOST, REFUSED } from './meeting'

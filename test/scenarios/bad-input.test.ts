@@ -17,6 +17,8 @@ import { makeThings } from './bad-input/things'
 import { type BadRequest, exchange, render } from './bad-input/wire'
 
 const MINUTES = Number(process.env.FUZZ_MINUTES ?? 0)
+if (process.env.FUZZ_MINUTES && !(MINUTES > 0))
+  throw new Error(`FUZZ_MINUTES is no number above 0: ${process.env.FUZZ_MINUTES}`)
 /** A run sends up to this many requests at once. */
 const AT_ONCE = 6
 const RUNS = MINUTES > 0 ? Number.MAX_SAFE_INTEGER : Number(process.env.FUZZ_RUNS ?? 250)

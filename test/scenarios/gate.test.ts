@@ -13,13 +13,13 @@ beforeAll(async () => {
 })
 afterAll(() => checkout?.remove())
 
-/** The output of a check that fails on these additions, which are taken back; one that passes fails the test. */
-async function refusalOf(additions: Record<string, string>): Promise<string> {
+/** The output of a check that fails on these additions or changes, which are undone; one that passes fails the test. */
+async function refusalOf(changes: Record<string, string | ((content: string) => string)>): Promise<string> {
   const before = new Map<string, string>()
-  for (const [name, addition] of Object.entries(additions)) {
+  for (const [name, change] of Object.entries(changes)) {
     const content = await readFile(checkout.path(name), 'utf8')
     before.set(name, content)
-    await writeFile(checkout.path(name), `${content}${addition}`)
+    await writeFile(checkout.path(name), typeof change === 'string' ? content + change : change(content))
   }
   try {
     const { PATH = '', HOME = '' } = process.env
@@ -62,4 +62,15 @@ it('npm run check refuses a type error in lib, app, scripts and test', async () 
   const wrong = "\nconst wrong: number = 'one'\nvoid wrong\n"
   const refusal = await refusalOf(Object.fromEntries(files.map((file) => [file, wrong])))
   for (const file of files) expect(refusal).toMatch(new RegExp(`${file}\\(\\d+,7\\): error TS2322`))
+})
+
+it('npm run check refuses a dependency that nothing uses', async () => {
+  const withOneMore = (manifest: string) =>
+    manifest.replace('"dependencies": {', '"dependencies": {\n    "is-number": "7.0.0",')
+  expect(await refusalOf({ 'package.json': withOneMore })).toMatch(/Unused dependencies[\s\S]*is-number/)
+})
+
+it('npm run check refuses a failing test that needs no database', async () => {
+  const wrong = "\nit('fails', () => expect(1).toBe(2))\n"
+  expect(await refusalOf({ 'test/db/id.test.ts': wrong })).toMatch(/[1-9]\d* passed, 1 failed/)
 })

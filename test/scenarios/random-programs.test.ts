@@ -15,9 +15,11 @@ import { openStage, type Stage } from './random-programs/stage'
 const MINUTE = 60_000
 
 const { PROOF_RUNS, PROOF_MINUTES, PROOF_SEED, PROOF_PATH, PROOF_PROVIDER } = process.env
-/** By default as long as the tests as a whole have room for; both providers share what is asked for. */
+if (PROOF_MINUTES && !(Number(PROOF_MINUTES) > 0))
+  throw new Error(`PROOF_MINUTES is no number above 0: ${PROOF_MINUTES}`)
+/** By default as long as the proof has room for; both providers share what is asked for. */
 const playMs = PROOF_RUNS || PROOF_PATH ? Number.POSITIVE_INFINITY : (Number(PROOF_MINUTES ?? 0.7) / 2) * MINUTE
-/** Among all the tests the same programs each time; whoever asks for more gets new ones. */
+/** The same programs at each run, unless more are asked for. */
 const seed = PROOF_SEED ?? (PROOF_RUNS || PROOF_MINUTES ? null : '20261116')
 /** A program takes longer than this. */
 const SHORTEST_MS = 200

@@ -134,8 +134,8 @@ test('a duplicate that waits on another node gets the first answer long before i
   const lateMs = performance.now() - (endedAt || performance.now())
   expect(isReplay(waited)).toBe(true)
   expect(waited.bytes).toEqual((await first).bytes)
-  // half of the wait
-  expect(lateMs).toBeLessThan(10_000)
+  // Without a notification the waiter looks again when the lease of six seconds ends.
+  expect(lateMs).toBeLessThan(4000)
 })
 
 describe('limits hold over both nodes, with at most a second’s traffic more', () => {

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 
 const CI_RUN = path.resolve(import.meta.dirname, '..', '..', '.ci', 'run')
+const TIMES = /^ +\d+ min \d\d s {2}npm .*$/gm
 const ALL = ['run check', 'test', 'run proof']
 
 let folder: string
@@ -29,14 +30,15 @@ it('.ci/run runs check, test and proof, and prints how long each took', async ()
   const { status, stdout, calls } = await ciRun()
   expect(calls).toEqual(ALL)
   expect(status).toBe(0)
-  expect(stdout.match(/^ +\d+ min \d\d s {2}npm .*$/gm)).toHaveLength(ALL.length)
+  expect(stdout.match(TIMES)).toHaveLength(ALL.length)
 })
 
 it.each(ALL.map((failing, i) => [failing, ALL.slice(0, i + 1)] as const))(
   '.ci/run fails and stops when npm %s fails',
   async (failing, expected) => {
-    const { status, calls } = await ciRun(failing)
+    const { status, stdout, calls } = await ciRun(failing)
     expect(status).not.toBe(0)
     expect(calls).toEqual(expected)
+    expect(stdout.match(TIMES)).toHaveLength(expected.length)
   },
 )

@@ -17,8 +17,8 @@ const LEASE_S = 6
 const SETTLE_S = 4
 const INTERVAL_S = 2
 const ENV = {
-  // the build for use, whose attempts nobody can hold
-  ONCEOVER_TEST_BUILD: 'false',
+  // nodes as `npm start` serves them, whose attempts can't be held
+  NODE_ENV: 'production',
   SANDBOX_IDEMPOTENT: 'false',
   GATEWAY_TIMEOUT_MS: '2000',
   LEASE_SECONDS: String(LEASE_S),

@@ -97,7 +97,7 @@ export async function startNode({ databaseUrl, env = {}, port = 0 }: NodeOptions
 
 /** By `npm start`; or by Next's own server, which the same tests are run against (`npm run proof -- next`). */
 function commandOf(port: number, env: Record<string, string>): string[] {
-  if (env.NODE_ENV) return [path.join(root, 'test', 'support', 'held-node.mjs')]
+  if (env.NODE_ENV === HOLDABLE.NODE_ENV) return [path.join(root, 'test', 'support', 'held-node.mjs')]
   if (process.env.TEST_SERVER !== 'next') return [path.join(root, 'scripts', 'start.mjs')]
   return [path.join(root, 'node_modules', 'next', 'dist', 'bin', 'next'), 'start', '--port', String(port)]
 }

@@ -51,7 +51,13 @@ export async function beginSlowOrder({ url }: Start, apiKey: string, key: string
   return { answer }
 }
 
-export const expectNoBuild = (start: Start): void => expect(start.output()).not.toMatch(/Installing|Building/)
+/** A start that waits for something stale would take as long as that lasts. */
+const MUCH_TOO_LONG_MS = 60_000
+
+export function expectNoBuild(start: Start): void {
+  expect(start.output()).not.toMatch(/Installing|Building/)
+  expect(start.readyMs).toBeLessThan(MUCH_TOO_LONG_MS)
+}
 
 export async function expectAllStopped(checkout: Checkout): Promise<void> {
   await expect.poll(() => checkout.databaseRuns(), SOON).toBe(false)
