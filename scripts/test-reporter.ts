@@ -44,7 +44,7 @@ export default class TestReporter extends DefaultReporter {
   }
 }
 
-export function countOf(
+function countOf(
   modules: readonly TestModule[],
   errors: readonly SerializedError[],
   reason: TestRunEndReason,
