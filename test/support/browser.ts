@@ -23,7 +23,9 @@ export async function openBrowser(): Promise<Browser> {
   const named = process.env.CHROMIUM ?? SYSTEM.find(existsSync)
   if (named) return chromium.launch({ executablePath: named, args: QUIET })
   const { default: packaged } = await import('@sparticuz/chromium')
-  return chromium.launch({ executablePath: await packaged.executablePath(), args: [...packaged.args, ...QUIET] })
+  // Without its own arguments: they run it in one process, which ends with the first context that is closed, and without
+  // the web's security, which is tested here.
+  return chromium.launch({ executablePath: await packaged.executablePath(), args: QUIET })
 }
 
 export interface Visit {
