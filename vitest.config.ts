@@ -10,7 +10,7 @@ export default defineConfig({
     // Tests break things on purpose; their nodes need not log it.
     env: { LOG_LEVEL: 'silent' },
     reporters: ['./scripts/test-reporter.ts'],
-    projects: PARTS.map(({ name, command, files, without = [], workers, shared = false, env = {} }, i) => ({
+    projects: PARTS.map(({ name, files, without = [], workers, shared = false, limitMinutes = 2, env = {} }, i) => ({
       test: {
         name,
         include: [...files],
@@ -23,8 +23,8 @@ export default defineConfig({
         // A condition is asked about again and again, and met at once; on a busy machine that takes longer than the one
         // second that Vitest waits.
         expect: { poll: { timeout: 30 * SECOND } },
-        testTimeout: (command === 'proof' ? 10 : 1) * MINUTE,
-        hookTimeout: (command === 'proof' ? 10 : 2) * MINUTE,
+        testTimeout: limitMinutes * MINUTE,
+        hookTimeout: limitMinutes * MINUTE,
       },
     })),
   },

@@ -13,6 +13,8 @@ export interface Part {
   workers: number
   /** The files of one worker share its modules, and with them its nodes (test/support/site.ts). */
   shared?: boolean
+  /** How long one test or hook may take before it counts as hung; 2 unless said. */
+  limitMinutes?: number
   env?: Record<string, string>
 }
 
@@ -33,7 +35,7 @@ export const PARTS: readonly Part[] = [
     what: 'what needs no database',
     files: ['test/**/*.test.ts'],
     without: [...NODES, ...DATABASE],
-    minutes: 0.7,
+    minutes: 0.6,
     workers: 2,
   },
   {
@@ -41,7 +43,7 @@ export const PARTS: readonly Part[] = [
     command: 'test',
     what: 'statements and use cases',
     files: DATABASE,
-    minutes: 2,
+    minutes: 2.1,
     workers: 3,
   },
   {
@@ -50,7 +52,7 @@ export const PARTS: readonly Part[] = [
     what: 'what clients, operators and scrapers see of a node',
     files: ['test/contract/**/*.test.ts'],
     without: RESTORE,
-    minutes: 3,
+    minutes: 3.2,
     workers: 3,
     shared: true,
   },
@@ -59,7 +61,7 @@ export const PARTS: readonly Part[] = [
     command: 'test',
     what: 'two nodes, start and stop, the main way through the console',
     files: [...scenarios('two-nodes', 'bulk-run', 'start-and-stop'), ...MAIN_WAY],
-    minutes: 1.5,
+    minutes: 1.1,
     workers: 3,
   },
   {
@@ -67,25 +69,28 @@ export const PARTS: readonly Part[] = [
     command: 'proof',
     what: 'a node is killed, or something breaks, at every statement boundary',
     files: scenarios('crash/*'),
-    minutes: 4,
+    minutes: 2.7,
     // Both providers write into the same page.
     workers: process.env.CRASH_MATRIX === 'write' ? 1 : 2,
+    limitMinutes: 10,
   },
   {
     name: 'random',
     command: 'proof',
     what: 'random programs of requests, operators and faults',
     files: scenarios('random-programs'),
-    minutes: 1,
+    minutes: 1.3,
     workers: 1,
+    limitMinutes: 10,
   },
   {
     name: 'fuzz',
     command: 'proof',
     what: 'bad input',
     files: scenarios('bad-input'),
-    minutes: 1,
+    minutes: 0.5,
     workers: 1,
+    limitMinutes: 10,
   },
   {
     name: 'faults',
@@ -95,15 +100,16 @@ export const PARTS: readonly Part[] = [
       ...scenarios('network-faults', 'database-outage', 'silent-database', 'pgbouncer', 'wrong-clock'),
       ...RESTORE,
     ],
-    minutes: 3,
+    minutes: 1.4,
     workers: 3,
+    limitMinutes: 10,
   },
   {
     name: 'isolation',
     command: 'proof',
     what: 'every call with the keys of another tenant; sample traffic; several processes',
     files: scenarios('tenant-isolation', 'traffic', 'several-processes'),
-    minutes: 1,
+    minutes: 0.5,
     workers: 3,
   },
   {
@@ -111,8 +117,9 @@ export const PARTS: readonly Part[] = [
     command: 'proof',
     what: 'a database of the first release is migrated under traffic',
     files: scenarios('upgrade', 'upgrade-stops'),
-    minutes: 1,
+    minutes: 0.5,
     workers: 2,
+    limitMinutes: 10,
   },
   {
     name: 'console',
@@ -120,7 +127,7 @@ export const PARTS: readonly Part[] = [
     what: 'the whole console',
     files: ['test/browser/**/*.test.ts'],
     without: MAIN_WAY,
-    minutes: 4,
+    minutes: 5.4,
     workers: 3,
   },
   {
@@ -128,7 +135,7 @@ export const PARTS: readonly Part[] = [
     command: 'proof',
     what: 'what a client sees, from `next start`',
     files: contract('header', 'order-of-checks', 'outcomes', 'prefer', 'refunds', 'replay', 'validation'),
-    minutes: 2,
+    minutes: 0.4,
     workers: 3,
     shared: true,
     env: { TEST_SERVER: 'next' },
@@ -138,8 +145,9 @@ export const PARTS: readonly Part[] = [
     command: 'proof',
     what: 'start from a clean clone; what `npm run check` refuses',
     files: scenarios('clean-clone', 'gate'),
-    minutes: 4,
+    minutes: 3.5,
     workers: 2,
+    limitMinutes: 10,
   },
   {
     name: 'pictures',
