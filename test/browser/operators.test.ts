@@ -103,7 +103,7 @@ describe('an admin', () => {
     })
   })
 
-  test('who is the last one can neither give up the role nor be disabled, and sees why in the dialog', async () => {
+  test('can neither give up the role nor be disabled as the last admin, and sees why in the dialog', async () => {
     await page.goto('/operators')
     const name = (await sql<{ name: string }>('SELECT name FROM operators WHERE email = $1', [ADMIN.email]))[0]!.name
     const role = await choose(name, 'Change role…')

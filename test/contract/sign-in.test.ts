@@ -149,7 +149,7 @@ describe('a request from a page of another site', () => {
       expectProblem(await post(path, [], action), 403, 'cross_origin', 'none')
   })
 
-  test('is told apart from a request of the site’s own page, which is accepted', async () => {
+  test('differs from a request of the site’s own page, which is accepted', async () => {
     const { cookie } = await signedIn()
     const action = { cookie, 'next-action': '0'.repeat(42), ...own() }
     expect((await post('/keys', [], action)).headers['x-nextjs-action-not-found']).toBe('1')
