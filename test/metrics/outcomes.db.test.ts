@@ -31,7 +31,10 @@ describe('the metric counters', () => {
     const sent = { key: randomUUID(), body: orderOf('pm_unreachable') }
     await site.order(sent)
     expect(await site.counted(() => site.run('reconciler'))).toEqual({ reconcile_failed: 1 })
-    await site.sqlOf('UPDATE idempotency_records SET reconcile_after = clock_timestamp() WHERE key = $1', sent.key)
+    await site.sqlOf(
+      `UPDATE idempotency_records SET reconcile_after = clock_timestamp() - interval '1 ms' WHERE key = $1`,
+      sent.key,
+    )
     expect(await site.counted(() => site.run('reconciler'))).toEqual({ reconcile_failed: 1 })
     const [row] = await site.sqlOf<{ dead: boolean }>(
       'SELECT dead_lettered_at IS NOT NULL AS dead FROM idempotency_records WHERE key = $1',
@@ -46,7 +49,10 @@ describe('the metric counters', () => {
     const held = site.holdAt('called')
     const first = site.order(sent)
     await held.reached
-    await site.sqlOf(`UPDATE idempotency_records SET locked_until = clock_timestamp() WHERE key = $1`, sent.key)
+    await site.sqlOf(
+      `UPDATE idempotency_records SET locked_until = clock_timestamp() - interval '1 ms' WHERE key = $1`,
+      sent.key,
+    )
     expect(await site.counted(() => site.run('sweeper'))).toEqual({ zombie_key: 1, reconcile_scheduled: 1 })
     expect(await site.counted(() => site.run('sweeper'))).toEqual({})
     const learned = await site.counted(async () => {
@@ -62,7 +68,10 @@ describe('the metric counters', () => {
     const held = site.holdAt('calling')
     const first = site.order(sent)
     await held.reached
-    await site.sqlOf(`UPDATE idempotency_records SET locked_until = clock_timestamp() WHERE key = $1`, sent.key)
+    await site.sqlOf(
+      `UPDATE idempotency_records SET locked_until = clock_timestamp() - interval '1 ms' WHERE key = $1`,
+      sent.key,
+    )
     held.letOthersPass()
     expect(await site.counted(async () => expect(await statusOf(site.order(sent))).toBe(409))).toEqual({
       zombie_key: 1,
@@ -78,7 +87,7 @@ describe('the reaper', () => {
   it('counts the tombstones that it deletes, by tenant and endpoint', async () => {
     for (let i = 0; i < 3; i++) await site.order({ body: orderOf() })
     await site.sqlOf(
-      `UPDATE idempotency_records SET expires_at = clock_timestamp() WHERE tenant_id = $1`,
+      `UPDATE idempotency_records SET expires_at = clock_timestamp() - interval '1 ms' WHERE tenant_id = $1`,
       site.tenant.id,
     )
     expect(await site.counted(() => site.run('reaper'))).toEqual({})

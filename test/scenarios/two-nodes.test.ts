@@ -231,7 +231,11 @@ describe('a 202-accepted request on nodes without a worker', () => {
   test('is abandoned with a stored 408 past its retention, and so is its order', async () => {
     const { key, body } = { key: freshKey(), body: orderBody() }
     const { resource } = (await one.order(key, body, async)).json<RecordView>()
-    await runSql(database.url, `UPDATE idempotency_records SET expires_at = clock_timestamp() WHERE key = $1`, [key])
+    await runSql(
+      database.url,
+      `UPDATE idempotency_records SET expires_at = clock_timestamp() - interval '1 ms' WHERE key = $1`,
+      [key],
+    )
     const fresh = { key: freshKey(), body: orderBody() }
     await withNode({ WORKER: 'on' }, async (node, client) => {
       await untilState(key, 'completed')

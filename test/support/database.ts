@@ -8,7 +8,7 @@ import { TEMPLATE } from './postgres'
 const OBJECT_IN_USE = '55006'
 const RETRY_MS = 50
 const RETRY_LIMIT_MS = 30_000
-const CLOSING_LIMIT_MS = 2_000
+const CLOSING_LIMIT_MS = 30_000
 
 export interface TestDatabase {
   url: string
