@@ -21,6 +21,7 @@
  *     call, no release, no stored 402, no expiry
  *   9 the model is not empty: "violated" when the last attempt ends in a 201 (WITNESS)
  *  10 a request owns one attempt at most: who was fenced calls nobody, also when the record is gone
+ *  11 a charge of other money is never settled but by a person, and never takes part in a 402 or 408
  *
  * The rules R_*: 1 is what the code does.  docs/model/README.md names for each the function that keeps it, and
  * scripts/model-rows.ts the rows in which it is switched off and a property fails.
@@ -74,6 +75,9 @@
 #ifndef UNREACH
 #define UNREACH 0    /* 1: look-ups may fail until the world is calm (P5) */
 #endif
+#ifndef MONEY
+#define MONEY 0      /* 1: the provider may charge other money than it was asked for, or name another order */
+#endif
 #ifndef KMAX
 #define KMAX 0       /* RECONCILE_MAX_ATTEMPTS (0: never dead-lettered) */
 #endif
@@ -97,7 +101,8 @@
 #define R_LEASE 1     /* before the call: does my lease outlast its time limit, by my clocks? */
 #endif
 #ifndef R_LOOK
-#define R_LOOK 1      /* an attempt after the first looks the charge up before it calls */
+#define R_LOOK 1      /* an attempt looks the charge up before it calls, unless every earlier one ended with its own
+                         owner's proof that nothing was executed */
 #endif
 #ifndef R_STILL
 #define R_STILL 1     /* ... and asks the database: still mine, lease long enough, told of no charge? */
@@ -141,6 +146,12 @@
 #ifndef R_OPSAW
 #define R_OPSAW 1     /* an operator's decision is guarded by the version that they saw */
 #endif
+#ifndef R_MONEY
+#define R_MONEY 1     /* a charge of other money is no proof of ours: it settles nothing */
+#endif
+#ifndef R_OTHERKEPT
+#define R_OTHERKEPT 1 /* evidence of other money is kept: a person decides, nothing else settles or releases */
+#endif
 #ifndef R_KEEP
 #define R_KEEP 1      /* evidence of a charge is kept, and settles unknown and failed_retryable */
 #endif
@@ -183,6 +194,7 @@
 #define NOTFOUND 5
 #define UNDECIDED 6
 #define GONE 7
+#define OTHER 8         /* charged, but other money or another order's */
 /* net[a]: where attempt a's call is */
 #define IDLE_ 0
 #define WIN 1           /* the check is passed, nothing is sent yet */
@@ -200,6 +212,13 @@ bit evDecl = 0;         /* a decline is among the evidence ... */
 bit evLast = 0;         /* ... of the last attempt, learned after settlesAt, and not from a webhook */
 bit dead = 0;           /* dead_lettered_at of an accepted request */
 byte nl = 0;            /* reconcile_attempts */
+bit doubt = 0;          /* in_doubt: an attempt ended without its owner's proof that nothing was executed */
+#if MONEY
+bit other = 0;          /* money_differs */
+bit byPerson = 0;       /* ghost: the answer is a person's decision */
+#else
+#define other 0
+#endif
 /* the other side of the network */
 byte net[N], obj[N], rep[N];    /* call, payment object, answer under way - of each attempt */
 bit late[N];                    /* its check was passed after the lease's end (only without R_LEASE) */
@@ -210,20 +229,25 @@ bit busyA = 0, busyR = 0;       /* symmetry: node B claims only while A is busy,
 
 #define FIRST   (attempt==base+1)
 #define HELD(a) (net[a]!=IDLE_ && !late[a])     /* BOUNDED speaks of calls checked in time only */
+#if MONEY
+#define CHARGE(a) (obj[a]==SUCC || obj[a]==OTHER)
+#else
+#define CHARGE(a) (obj[a]==SUCC)
+#endif
 #if MAXATT == 2
 #define ANY(v)  ((base<1 && obj[1]==v) || (base<2 && obj[2]==v))
-#define NSUCC   ((base<1 && obj[1]==SUCC) + (base<2 && obj[2]==SUCC))
-#define NOLD    ((base>=1 && obj[1]==SUCC) + (base>=2 && obj[2]==SUCC))
+#define NSUCC   ((base<1 && CHARGE(1)) + (base<2 && CHARGE(2)))
+#define NOLD    ((base>=1 && CHARGE(1)) + (base>=2 && CHARGE(2)))
 #define QUIET   (!HELD(1) && !HELD(2))
 #else
 #define ANY(v)  ((base<1 && obj[1]==v) || (base<2 && obj[2]==v) || (base<3 && obj[3]==v))
-#define NSUCC   ((base<1 && obj[1]==SUCC) + (base<2 && obj[2]==SUCC) + (base<3 && obj[3]==SUCC))
-#define NOLD    ((base>=1 && obj[1]==SUCC) + (base>=2 && obj[2]==SUCC) + (base>=3 && obj[3]==SUCC))
+#define NSUCC   ((base<1 && CHARGE(1)) + (base<2 && CHARGE(2)) + (base<3 && CHARGE(3)))
+#define NOLD    ((base>=1 && CHARGE(1)) + (base>=2 && CHARGE(2)) + (base>=3 && CHARGE(3)))
 #define QUIET   (!HELD(1) && !HELD(2) && !HELD(3))
 #endif
 /* the provider's key is made from the record's id: an older record's objects have another */
-#define SAMEKEY ((KEYED==1 && (ANY(SUCC) || ANY(DECL) || ANY(UNDECIDED))) || \
-                 (KEYED==2 && (ANY(SUCC) || ANY(UNDECIDED))))
+#define SAMEKEY ((KEYED==1 && (ANY(SUCC) || ANY(OTHER) || ANY(DECL) || ANY(UNDECIDED))) || \
+                 (KEYED==2 && (ANY(SUCC) || ANY(OTHER) || ANY(UNDECIDED))))
 #if R_RECORD
 #define OWNER(a) (st==IN_PROGRESS && (!R_ATTEMPT || attempt==a))
 #else
@@ -234,16 +258,23 @@ bit busyA = 0, busyR = 0;       /* symmetry: node B claims only while A is busy,
 #define ANSWERED (st==COMPLETED || (st==EXPIRED && ans!=0))
 #define INV2    (!ANSWERED || (ans==SUCC && NSUCC==1) || (ans!=SUCC && NSUCC==0))
 #define INV7    (!(st==FAILED_RETRYABLE || (st==EXPIRED && ans==0)) || NSUCC==0)
+#if MONEY
+#define INV11   (!ANSWERED || byPerson || !ANY(OTHER))
+#else
+#define INV11   1
+#endif
 #define WITNESS (st==COMPLETED && ans==SUCC && attempt==MAXATT)  /* "violated" = still useful */
 #define CHECKALL assert((P!=0 && P!=1) || INV1); assert((P!=0 && P!=2) || INV2); \
-                 assert(P!=7 || INV7); assert(P!=9 || !WITNESS)
+                 assert(P!=7 || INV7); assert(P!=9 || !WITNESS); assert((P!=0 && P!=11) || INV11)
 #define AGAINST assert(P!=8 || !told)           /* a step that no charge could bear */
 
+/* a record in doubt is looked up before it is called again */
+#define LOOKS   (my>base+1 && doubt)
 #define LEGAL(f,t) ( (f==NONE && (t==PENDING || t==IN_PROGRESS)) \
                   || (f==PENDING && (t==IN_PROGRESS || t==COMPLETED)) \
                   || (f==IN_PROGRESS && (t==COMPLETED || t==FAILED_RETRYABLE || t==UNKNOWN)) \
                   || (f==COMPLETED && (t==EXPIRED)) \
-                  || (f==FAILED_RETRYABLE && (t==IN_PROGRESS || t==COMPLETED || t==EXPIRED)) \
+                  || (f==FAILED_RETRYABLE && (t==IN_PROGRESS || t==COMPLETED || t==UNKNOWN || t==EXPIRED)) \
                   || (f==UNKNOWN && (t==COMPLETED || t==FAILED_RETRYABLE)) \
                   || (f==EXPIRED && (t==NONE)) )
 
@@ -253,9 +284,27 @@ inline move(to) {       /* every change of state goes through the trigger */
 }
 inline complete(code) { /* ledger row, order, answer: one statement */
   if :: code!=SUCC -> AGAINST :: else fi;
-  ans = code; evSucc = 0; evDecl = 0; evLast = 0; told = 0; dead = 0; move(COMPLETED)
+  ans = code; evSucc = 0; evDecl = 0; evLast = 0; told = 0; dead = 0; noOther(); move(COMPLETED)
 }
-inline free_() { AGAINST; move(FAILED_RETRYABLE) }      /* release */
+inline free_() { AGAINST; noOther(); move(FAILED_RETRYABLE) }   /* release */
+#if MONEY
+inline noOther() { other = 0 }
+inline tellOther() {    /* evidence of other money: a person decides; also what was taken for not executed */
+  told = (P==8); other = R_OTHERKEPT;
+  if :: st==FAILED_RETRYABLE && R_OTHERKEPT -> doubt = 1; move(UNKNOWN) :: else fi
+}
+inline decided(person) { byPerson = byPerson || person }
+inline forgetPerson() { byPerson = 0 }
+inline sawOther() { ro = other }
+inline forgetOther() { ro = 0 }
+#else
+inline noOther() { skip }
+inline tellOther() { skip }
+inline decided(person) { skip }
+inline forgetPerson() { skip }
+inline sawOther() { skip }
+inline forgetOther() { skip }
+#endif
 inline see(code) {      /* a client is given a FINAL answer */
 #if P == 0 || P == 3
   if :: code==SUCC -> saw201 = 1 :: code==DECL || code==GONE -> saw402 = 1 :: else fi;
@@ -266,13 +315,15 @@ inline see(code) {      /* a client is given a FINAL answer */
 }
 inline tellSucc() { told = (P==8); evSucc = R_KEEP }
 inline leaseover() {    /* sweeper, or the next request: by recovery point */
-  if :: rp==0 || !R_OVER -> move(FAILED_RETRYABLE) :: else -> move(UNKNOWN) fi
+  doubt = 1;
+  if :: (rp==0 || !R_OVER) && !other -> move(FAILED_RETRYABLE) :: else -> move(UNKNOWN) fi
 }
 inline lookup(v) {      /* the provider's own view at this instant; a success outranks what may be one, and a decline */
   if :: ANY(SUCC) -> v = SUCC
-     :: !ANY(SUCC) && ANY(UNDECIDED) -> v = (R_PENDING -> UNDECIDED : NOTFOUND)
-     :: !ANY(SUCC) && !ANY(UNDECIDED) && ANY(DECL) -> v = DECL
-     :: BLIND && !ANY(SUCC) && !ANY(UNDECIDED) && ANY(DECL) -> v = NOTFOUND
+     :: !ANY(SUCC) && ANY(OTHER) -> v = (R_MONEY -> OTHER : SUCC)
+     :: !ANY(SUCC) && !ANY(OTHER) && ANY(UNDECIDED) -> v = (R_PENDING -> UNDECIDED : NOTFOUND)
+     :: !ANY(SUCC) && !ANY(OTHER) && !ANY(UNDECIDED) && ANY(DECL) -> v = DECL
+     :: BLIND && !ANY(SUCC) && !ANY(OTHER) && !ANY(UNDECIDED) && ANY(DECL) -> v = NOTFOUND
      :: else -> v = NOTFOUND fi
 }
 
@@ -320,12 +371,12 @@ idle:
 #endif
          if :: st==IN_PROGRESS -> CHECKALL :: else -> move(IN_PROGRESS) fi;
          if :: rp = R_POINT; printf("node %c: in_progress, the phase that calls, attempt %d\n", 65+n, my);
-               if :: R_LOOK && my>base+1 -> goto look :: else -> goto check fi
+               if :: R_LOOK && LOOKS -> goto look :: else -> goto check fi
             :: LOCAL -> rp = 0; printf("node %c: in_progress, a local phase, attempt %d\n", 65+n, my)
          fi
     fi };
   if                    /* advance: the local phase is done, its effects and the recovery point commit together */
-  :: atomic { OWNER(my) && !over -> rp = R_POINT; if :: R_LOOK && my>base+1 -> goto look :: else fi }
+  :: atomic { OWNER(my) && !over -> rp = R_POINT; if :: R_LOOK && LOOKS -> goto look :: else fi }
   :: atomic { !OWNER(my) || over -> free(); goto idle }
   CRASH
   fi;
@@ -340,7 +391,7 @@ look:                   /* ask before charging again */
 check:                  /* the store (a repeated call only), then the clocks.  The clocks are read a moment later,
                            which refuses more and not less: one step is the more permissive model */
   if
-  :: atomic { ((my==attempt && !over) || !R_LEASE) && (!R_STILL || my==base+1 || (OWNER(my) && !over && !evSucc)) ->
+  :: atomic { ((my==attempt && !over) || !R_LEASE) && (!R_STILL || !LOOKS || (OWNER(my) && !over && !evSucc && !other)) ->
               AGAINST; net[my] = WIN; late[my] = over || my!=attempt;
               printf("node %c: attempt %d passes the pre-call check\n", 65+n, my) }
   :: atomic { res = NOTSENT; goto tx2 }                 /* gives up: too little lease left */
@@ -361,11 +412,15 @@ tx2:                    /* WHERE id = record AND state = 'in_progress' AND attem
   if
   :: atomic { OWNER(my) -> assert((P!=0 && P!=4) || my==attempt);
        printf("node %c: attempt %d commits its result %d\n", 65+n, my, res);
-       if :: res==SUCC -> complete(SUCC)
-          :: res==DECL && !(R_TOLDDECL && evSucc) -> complete(DECL)
-          :: res==NOTSENT && !(R_TOLDFREE && evSucc) -> dead = async && R_RERUN && attempt-base>=RERUNS; free_()
-          :: (res==DECL && R_TOLDDECL || res==NOTSENT && R_TOLDFREE) && evSucc -> complete(SUCC) /* what it was told */
-          :: res==TIMEOUT -> move(UNKNOWN)              /* 504; what was told meanwhile settles it next */
+       if :: res==SUCC || (res==OTHER && !R_MONEY) -> complete(SUCC)
+          :: res==DECL && !(R_TOLDDECL && evSucc) && !other -> complete(DECL)
+          :: res==NOTSENT && !(R_TOLDFREE && evSucc) && !other ->
+               dead = async && R_RERUN && attempt-base>=RERUNS; free_()
+          :: (res==DECL && R_TOLDDECL || res==NOTSENT && R_TOLDFREE) && evSucc && !other ->
+               complete(SUCC)                           /* what it was told */
+          :: (res==DECL || res==NOTSENT) && other -> doubt = 1; move(UNKNOWN)
+          :: res==OTHER && R_MONEY -> tellOther(); doubt = 1; move(UNKNOWN)     /* 504 */
+          :: res==TIMEOUT -> doubt = 1; move(UNKNOWN)   /* 504; what was told meanwhile settles it next */
        fi;
        if :: st==COMPLETED -> see(ans) :: else fi;
        if :: free(); goto idle
@@ -374,6 +429,7 @@ tx2:                    /* WHERE id = record AND state = 'in_progress' AND attem
   :: atomic { !OWNER(my) ->                             /* fenced: nothing but evidence, and only of this record */
        printf("node %c: attempt %d is FENCED, result %d kept as evidence\n", 65+n, my, res);
        if :: res==SUCC && my>base && OPEN -> tellSucc()
+          :: res==OTHER && my>base && OPEN -> tellOther()
           :: res==DECL && my>base && OPEN -> evDecl = 1; evLast = evLast || (settled && my==attempt)
           :: else fi;
 #if P == 10
@@ -397,10 +453,13 @@ active proctype Provider() {
 #endif
        fi;
        if :: printf("network: attempt %d's call is lost\n", a)
-          :: if :: a>base && SAMEKEY -> r = (ANY(SUCC) -> SUCC : (ANY(UNDECIDED) -> UNDECIDED : DECL));
+          :: if :: a>base && SAMEKEY -> r = (ANY(SUCC) -> SUCC :
+                                            (ANY(OTHER) -> OTHER : (ANY(UNDECIDED) -> UNDECIDED : DECL)));
                    printf("provider: attempt %d arrives, key known: same result %d\n", a, r)
                 :: !(a>base && SAMEKEY) -> r = SUCC; obj[a] = r; printf("provider: attempt %d arrives: CHARGED\n", a)
                 :: !(a>base && SAMEKEY) -> r = DECL; obj[a] = r; printf("provider: attempt %d arrives: declined\n", a)
+                :: MONEY && !(a>base && SAMEKEY) -> r = OTHER; obj[a] = r;
+                   printf("provider: attempt %d arrives: OTHER MONEY is charged\n", a)
                 :: PEND && !(a>base && SAMEKEY) -> r = UNDECIDED; obj[a] = r;
                    printf("provider: attempt %d arrives: processing\n", a)
              fi;
@@ -426,8 +485,9 @@ active proctype Clock() {
   :: atomic { !over && st==IN_PROGRESS -> over = 1; printf("time: the lease of attempt %d is over\n", attempt) }
   :: atomic { !settled && st==UNKNOWN && (!BOUNDED || QUIET) -> settled = 1; printf("time: settlesAt is past\n") }
   :: atomic { st==IN_PROGRESS && over -> printf("sweeper: lease over, recovery point %d\n", rp); leaseover() }
-  :: atomic { (st==UNKNOWN || st==FAILED_RETRYABLE) && evSucc -> printf("evidence -> completed 201\n"); complete(SUCC) }
-  :: atomic { st==UNKNOWN && evDecl && !(R_TOLDDECL && evSucc) && (!R_REPORTED || FIRST || evLast) ->
+  :: atomic { (st==UNKNOWN || st==FAILED_RETRYABLE) && evSucc && !other ->
+              printf("evidence -> completed 201\n"); complete(SUCC) }
+  :: atomic { st==UNKNOWN && evDecl && !(R_TOLDDECL && evSucc) && !other && (!R_REPORTED || FIRST || evLast) ->
               printf("evidence -> completed 402\n"); complete(DECL) }
   :: atomic { async && (st==PENDING || (!R_ABANDON && st==IN_PROGRESS)) ->
               printf("sweeper: past its retention -> completed 408\n"); complete(GONE) }
@@ -439,7 +499,7 @@ active proctype Clock() {
 #if EXPIRE == 2
   :: atomic { st==EXPIRED && base==0 && attempt<MAXATT -> printf("reaper: tombstone deleted, the key is new\n");
               base = attempt; ans = 0; async = 0; rp = 0; over = 1; settled = 0; nl = 0; saw201 = 0; saw402 = 0;
-              move(NONE) }
+              doubt = 0; forgetPerson(); move(NONE) }
 #endif
   od
 }
@@ -450,6 +510,11 @@ active proctype Webhook() {     /* kept as evidence; of a record that is final o
   do
   :: atomic { ANY(SUCC) && OPEN && (R_KEEP -> !evSucc : P==8 && !told) ->
               printf("webhook: succeeded, record is in state %d\n", st); tellSucc() }
+#if MONEY
+  :: atomic { ANY(OTHER) && OPEN && !other && R_MONEY -> printf("webhook: other money, record is in state %d\n", st);
+              tellOther() }
+  :: atomic { ANY(OTHER) && OPEN && !evSucc && !R_MONEY -> tellSucc() }
+#endif
   :: atomic { ANY(DECL) && OPEN && !evDecl -> printf("webhook: declined, record is in state %d\n", st); evDecl = 1 }
   od
 }
@@ -461,27 +526,35 @@ active proctype Webhook() {     /* kept as evidence; of a record that is final o
 #define PROOF(s) (op -> (s || !R_OPWAIT) : (!R_EARLY || (R_START -> s : settled)))
 proctype Recon(bit op; byte id) {
   byte ra = 0, v = 0; bit rs = 0;
+#if MONEY
+  bit ro = 0;           /* the operator saw evidence of other money */
+#else
+#define ro 0
+#endif
   do
-  :: atomic { st==UNKNOWN && (op || KMAX==0 || nl<KMAX) && (id!=2 || busyR || !SYM) ->
-              ra = attempt; rs = settled; if :: id==1 -> busyR = 1 :: else fi;
+  :: atomic { st==UNKNOWN && (op || ((KMAX==0 || nl<KMAX) && !other)) && (id!=2 || busyR || !SYM) ->
+              ra = attempt; rs = settled; sawOther(); if :: id==1 -> busyR = 1 :: else fi;
               if :: lookup(v) :: WRONGOP && op -> v = NOTFOUND :: UNREACH && !calm -> v = TIMEOUT fi;
               printf("resolver %d looks at the provider (attempt %d, settled %d): sees %d\n", id, ra, rs, v) };
      atomic {
        if
-       :: st==UNKNOWN && (attempt==ra || !(op -> R_OPSAW : R_GUARD)) ->
-            if :: v==SUCC -> printf("resolver %d writes completed 201\n", id); complete(SUCC)
-               :: v==DECL && !(R_TOLDDECL && evSucc) && (!R_DECLINED || ra==base+1 || rs) ->
+       :: st==UNKNOWN && (attempt==ra || !(op -> R_OPSAW : R_GUARD)) && (!op || !R_OPSAW || other==ro) ->
+            if :: (v==SUCC || (v==OTHER && op)) && (op || !other) ->
+                    printf("resolver %d writes completed 201\n", id); decided(op); complete(SUCC)
+               :: v==OTHER && !op -> printf("resolver %d keeps evidence of other money\n", id); tellOther()
+               :: v==DECL && !(R_TOLDDECL && evSucc) && (op || !other) && (!R_DECLINED || ra==base+1 || rs) ->
                     printf("resolver %d writes completed 402\n", id); complete(DECL)
-               :: v==NOTFOUND && !(R_TOLDFREE && evSucc) && PROOF(rs) ->
+               :: v==NOTFOUND && !(R_TOLDFREE && evSucc) && (op || !other) && PROOF(rs) ->
                     printf("resolver %d writes failed_retryable\n", id);
                     dead = async && R_RERUN && attempt-base>=RERUNS; free_()
                :: else -> if :: KMAX>0 && !op && nl<KMAX && !(R_COUNT && v!=TIMEOUT && v!=UNDECIDED) -> nl++ :: else fi
             fi
        :: else ->                                       /* late: what a look-up found is kept, a person is told */
             if :: v==SUCC && !op && ra>base && OPEN && !evSucc -> tellSucc()
+               :: v==OTHER && !op && ra>base && OPEN && !other -> tellOther()
                :: v==DECL && !op && ra>base && OPEN -> evDecl = 1
                :: else fi
-       fi; ra = 0; v = 0; rs = 0; if :: id==1 -> busyR = 0 :: else fi }
+       fi; ra = 0; v = 0; rs = 0; forgetOther(); if :: id==1 -> busyR = 0 :: else fi }
   od
 }
 

@@ -34,20 +34,29 @@ const LedgerEntry = z
     providerRef: z.string(),
     recordId: z.string().nullable().meta({ description: 'null once that record was deleted' }),
     own: z.boolean().meta({ description: 'Booked for this very record' }),
+    reversalOf: z.string().nullable().meta({ description: 'Of a reversing entry: what it takes back' }),
+    reversedAt: z.iso.datetime().nullable().meta({ description: 'Since then it does not count' }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'LedgerEntry' })
 
 export const ProviderObject = z
-  .object({ amountCents: z.int(), currency: z.string(), createdAt: z.iso.datetime().optional() })
+  .object({
+    effect: z.enum(['charge', 'refund']).optional(),
+    amountCents: z.int(),
+    currency: z.string(),
+    orderId: z.string().nullish().meta({ description: 'The order that it names, where it names one' }),
+    createdAt: z.iso.datetime().optional(),
+  })
   .meta({ id: 'ProviderObject', description: 'What the provider’s object says of itself, as it was fetched' })
 
 export const EvidenceView = z.object({
   id: z.string(),
-  source: z.enum(['late_owner', 'look_up', 'webhook', 'operator']),
+  source: z.enum(['owner', 'late_owner', 'look_up', 'webhook', 'operator']),
   verdict: z.enum(['succeeded', 'declined', 'not_found', 'not_executed']),
   ref: z.string().nullable().meta({ description: 'The provider’s reference' }),
   object: ProviderObject.nullable(),
+  differs: z.boolean().meta({ description: 'It speaks of other money or another order, and proves nothing' }),
   attempt: z.int(),
   createdAt: z.iso.datetime(),
 })
@@ -106,7 +115,7 @@ export async function findKeyDetail(
     timeline: timelineOf(row),
     order: order && { ...order, note: masked(order.note) },
     refund: row.refund && { ...dated(row.refund), reason: masked(row.refund.reason) },
-    ledger: row.ledger.map(dated),
+    ledger: row.ledger.map((entry) => ({ ...dated(entry), reversedAt: entry.reversedAt && instant(entry.reversedAt) })),
     evidence: row.evidence.map(dated),
     discrepancies: row.discrepancies.map(toDiscrepancy),
     misuse: row.misuse.map((one) => ({ ...one, at: instant(one.at) })),
@@ -140,18 +149,19 @@ const detailStatement = (id: string): Sql => sql`
     t.disabled_at IS NOT NULL AS tenant_disabled, about.order_id,
     (SELECT json_build_object('id', f.id, 'orderId', f.order_id, 'amountCents', f.amount_cents, 'status', f.status,
        -- nodes of the first release wrote it into the ledger only
-       'providerRef', coalesce(f.provider_ref, (SELECT l.provider_ref FROM ledger_entries l WHERE l.record_id = r.id)),
+       'providerRef', coalesce(f.provider_ref, (SELECT l.provider_ref FROM ledger_entries l WHERE l.record_id = r.id AND l.reversal_of IS NULL)),
        'reason', f.reason, 'createdAt', f.created_at)
      FROM refunds f WHERE f.record_id = r.id) AS refund,
     ${all(sql`
       SELECT * FROM (
         SELECT l.id, l.kind, l.status, l.amount_cents AS "amountCents", l.currency, l.provider_ref AS "providerRef",
+          l.reversal_of AS "reversalOf", l.reversed_at AS "reversedAt",
           (SELECT k.id FROM idempotency_records k WHERE k.id = l.record_id) AS "recordId", l.record_id IS NOT DISTINCT FROM r.id AS own, l.created_at AS "createdAt"
         FROM ledger_entries l WHERE l.order_id = about.order_id
         ORDER BY own DESC, l.created_at DESC LIMIT ${raw(String(MOST_LEDGER_ENTRIES))}
       ) l ORDER BY "createdAt", id`)} AS ledger,
     ${all(sql`
-      SELECT e.id, e.source, e.verdict, e.detail->>'ref' AS ref, e.detail->'shown' AS object, e.attempt, e.created_at AS "createdAt"
+      SELECT e.id, e.source, e.verdict, e.detail->>'ref' AS ref, e.detail->'shown' AS object, coalesce((e.detail->>'differs')::boolean, false) AS differs, e.attempt, e.created_at AS "createdAt"
       FROM evidence e WHERE e.record_id = r.id ORDER BY e.created_at, e.id LIMIT ${raw(String(MOST_EVIDENCE))}`)} AS evidence,
     ${all(sql`
       SELECT ${DISCREPANCY_COLUMNS} FROM discrepancies d WHERE d.record_id = r.id

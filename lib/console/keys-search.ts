@@ -100,7 +100,13 @@ const byRefundId = (q: string): Sql =>
 
 /** Of a charge or a refund that the provider knows under this reference. */
 export const keysOfReference = (q: string): Sql =>
-  beginning({ id: sql`l.record_id`, from: raw('ledger_entries l'), where: ALL, column: sql`l.provider_ref`, q })
+  beginning({
+    id: sql`l.record_id`,
+    from: raw('ledger_entries l'),
+    where: raw('l.reversed_at IS NULL'),
+    column: sql`l.provider_ref`,
+    q,
+  })
 
 /** What is running is not in the index, so that a reservation does not pay for it: it is few, and is looked through. */
 const byRequestId = (q: string): Sql[] =>

@@ -35,7 +35,7 @@ export type OperatorRecord = z.infer<typeof OperatorRecord>
 /** Of `idempotency_records r`. */
 export const OPERATOR_COLUMNS = raw(`
   r.id, r.tenant_id, r.endpoint, r.key, r.fingerprint, r.state, r.async, r.attempt, r.version, r.recovery_point,
-  r.effect_evidence, r.response_status, NULL AS response_headers, NULL AS response_body, r.resource_type, r.resource_id,
+  r.effect_evidence, r.money_differs, r.in_doubt, r.response_status, NULL AS response_headers, NULL AS response_body, r.resource_type, r.resource_id,
   r.created_at, r.completed_at, r.expires_at, r.locked_until, r.locked_by, r.settles_at, r.last_error_code,
   r.reconcile_after, r.reconcile_attempts, r.dead_lettered_at, r.replay_count, r.last_replayed_at, r.request_id,
   (extract(epoch FROM r.locked_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,

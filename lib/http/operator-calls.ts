@@ -5,6 +5,7 @@ import { exportKeys } from './operator/export'
 import { closeDiscrepancy, listAudit, listDiscrepancies, listMisuse, showStats } from './operator/insight'
 import { expireKey, previewResolution, reconcileKey, resolveKey } from './operator/key-actions'
 import { listKeys, showKey, unmaskKey } from './operator/keys'
+import { reverseEntry } from './operator/ledger'
 import { abortRun, listRuns, runBulk, runLedger, runReaper, runReconciler, runSweeper, showRun } from './operator/runs'
 import { listSandboxCharges, sendSampleTraffic } from './operator/sandbox'
 import { createApiKey, createTenant, listTenants, revokeApiKey, showTenant, updateTenant } from './operator/tenants'
@@ -20,6 +21,7 @@ export const OPERATOR_CALLS: readonly AnyOperatorCall[] = [
   previewResolution,
   resolveKey,
   expireKey,
+  reverseEntry,
   runBulk,
   runSweeper,
   runReaper,

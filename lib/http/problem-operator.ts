@@ -52,6 +52,13 @@ export const OPERATOR_PROBLEMS = {
     retry: 'none',
     advice: 'Look at the record’s state. An unknown outcome has to be found out first.',
   },
+  not_reversible: {
+    status: 409,
+    title: 'This booking can’t be reversed',
+    detail: 'Only a booking that a person’s verdict made, and that the provider has not confirmed, can be reversed.',
+    retry: 'none',
+    advice: 'What the provider itself confirmed is so. Give the money back with a refund.',
+  },
   nothing_to_ask: {
     status: 409,
     title: 'There is nothing to ask the provider about',

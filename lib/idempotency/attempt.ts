@@ -112,6 +112,7 @@ export function driveAttempt<Body, Report>(
     operation,
     lease,
     rerun: request.rerun,
+    inDoubt: record.inDoubt,
     recoveryPoint: record.recoveryPoint ?? firstPhase(operation as Operation<never, never>).name,
     attempt: {
       recordId: record.id,

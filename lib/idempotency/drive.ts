@@ -5,11 +5,11 @@ import { isUnavailable } from '../db/sqlstate'
 import type { Boundary } from './boundary'
 import { applyEvidence } from './evidence'
 import type { LeaseClock } from './lease'
-import type { Answer, Attempt, Executed, Operation, Settlement } from './operation'
+import { type Answer, type Attempt, type Executed, isOfOtherMoney, type Operation, type Settlement } from './operation'
 import { persist } from './persist'
 import { settleByEvidence } from './settle-by-evidence'
 import { advance, stillOwned } from './sql/advance'
-import { effectEvidence } from './sql/evidence'
+import { AMOUNT_DIFFERS, keepEvidence, storedEvidence } from './sql/evidence'
 import { outcomeUnknown } from './sql/outcome-unknown'
 import { release } from './sql/release'
 import { settle } from './sql/settle'
@@ -31,6 +31,8 @@ interface Drive<Body, Report> {
   operation: Operation<Body, Report>
   attempt: Attempt<Body, Report>
   lease: LeaseClock
+  /** Whether an earlier attempt ended without its own owner's proof that nothing was executed. */
+  inDoubt: boolean
   /** Only a worker runs again what was proven not executed; a client decides for itself. */
   rerun?: Rerun
 }
@@ -42,7 +44,7 @@ export async function drive<Body, Report>(d: Drive<Body, Report> & { recoveryPoi
   const localDone = await driveLocalPhases(d, d.recoveryPoint)
   if (localDone) return localDone
 
-  if (d.attempt.number > 1) {
+  if (d.inDoubt) {
     const known = await askBeforeCalling(d)
     if (known) return known
   }
@@ -71,7 +73,7 @@ async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: stri
   return null
 }
 
-/** An attempt after the first asks for the effect before it calls. Null when there is none and it may call. */
+/** A further attempt of a record in doubt asks for the effect before it calls. Null when there is none and it may call. */
 async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<Driven | null> {
   const { external } = d.operation
   if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short')
@@ -80,6 +82,7 @@ async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<D
   switch (verdict.kind) {
     case 'succeeded':
     case 'declined':
+      if (isOfOtherMoney(d.operation, d.attempt, verdict)) return leaveToPeople(d, verdict, 'look_up')
       return settleOwn(d, external.conclude(d.attempt, verdict), verdict)
     case 'pending':
       return giveUp(d, 'provider_pending')
@@ -91,9 +94,11 @@ async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<D
   if (await stillOwned(d.boundary.store, { recordId, attempt, forMs: external.timeLimitMs })) return null
   // Told of the effect since the claim: settle with that. Otherwise the record is not ours any more.
   await d.boundary.step?.('late')
-  const evidence = await effectEvidence(d.boundary.store, recordId)
+  const { effect } = await storedEvidence(d.boundary.store, recordId)
   await d.boundary.step?.('evidence_read')
-  return evidence ? settleOwn(d, external.conclude(d.attempt, evidence), evidence) : releaseOwn(d, 'lease_too_short')
+  return effect
+    ? settleOwn(d, external.conclude(d.attempt, effect), { ...effect, stored: true })
+    : releaseOwn(d, 'lease_too_short')
 }
 
 async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Driven> {
@@ -109,6 +114,7 @@ async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Drive
   switch (verdict.kind) {
     case 'succeeded':
     case 'declined':
+      if (isOfOtherMoney(d.operation, d.attempt, verdict)) return leaveToPeople(d, verdict, 'owner')
       return settleOwn(d, external.conclude(d.attempt, verdict), verdict)
     case 'not_executed':
       return releaseOwn(d, verdict.code)
@@ -120,7 +126,8 @@ async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Drive
 async function settleOwn<Body, Report>(
   d: Drive<Body, Report>,
   settlement: Settlement,
-  executed?: Executed,
+  /** `stored`: it is evidence of somebody else's. */
+  executed?: Executed & { stored?: true },
 ): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
   const by = d.boundary.nodeId
@@ -136,6 +143,7 @@ async function settleOwn<Body, Report>(
         settlement,
         event,
         independent: d.operation.independent,
+        despiteOtherMoney: executed?.kind === 'succeeded' && !executed.stored,
       }),
     ),
   )
@@ -153,15 +161,31 @@ async function settleOwn<Body, Report>(
   return fenced(d)
 }
 
-/** Told of the effect while we held the lease: that outranks a decline, a refusal and "not executed". */
+/** Other money was moved than was asked for, or another order's: that is no outcome of this record. */
+async function leaveToPeople<Body, Report>(
+  d: Drive<Body, Report>,
+  executed: Executed,
+  source: 'owner' | 'look_up',
+): Promise<Driven> {
+  const { recordId, number: attempt } = d.attempt
+  const evidence = { recordId, source, sourceId: `${recordId}:${executed.ref}`, attempt, executed, differs: true }
+  const kept = await persist(d.boundary.store, d.lease, (store) => keepEvidence(store, evidence))
+  if (kept === 'store_lost') return storeLost(executed)
+  await d.boundary.step?.('evidence_kept')
+  return giveUp(d, AMOUNT_DIFFERS)
+}
+
+/** Evidence that came while we held the lease outranks a decline, a refusal and "not executed". Null where there is none. */
 async function settleWithWhatWasTold<Body, Report>(
   d: Drive<Body, Report>,
   executed?: Executed,
 ): Promise<Driven | null> {
-  const told = await persist(d.boundary.store, d.lease, (store) => effectEvidence(store, d.attempt.recordId))
-  if (told === 'store_lost') return storeLost(executed)
+  const stored = await persist(d.boundary.store, d.lease, (store) => storedEvidence(store, d.attempt.recordId))
+  if (stored === 'store_lost') return storeLost(executed)
   await d.boundary.step?.('evidence_read')
-  return told && settleOwn(d, d.operation.external.conclude(d.attempt, told), told)
+  const { effect, moneyDiffers } = stored
+  if (moneyDiffers) return giveUp(d, AMOUNT_DIFFERS)
+  return effect && settleOwn(d, d.operation.external.conclude(d.attempt, effect), { ...effect, stored: true })
 }
 
 /** What can't be written down is lost only where there was something to lose: a refusal asked nobody. */

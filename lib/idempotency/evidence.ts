@@ -1,9 +1,10 @@
 // Evidence from whoever is not a record's owner: a webhook, a late owner, a look-up. It is kept once, and settles the
 // record at once where nobody owns it and it is proof; what an owner still works on keeps it until the owner settles
 // or the lease ends. A final record stays as it is.
-import type { AnyOperation } from './operation'
-import { settleByEvidence, type Witnessing } from './settle-by-evidence'
+import { type AnyOperation, type Executed, isOfOtherMoney } from './operation'
+import { recallAttempt, settleByEvidence, type Witnessing } from './settle-by-evidence'
 import { type Evidence, keepEvidence } from './sql/evidence'
+import { findWithRequest } from './sql/find'
 
 export type Applied =
   /** This call moved the record. */
@@ -18,13 +19,31 @@ export async function applyEvidence(
   operations: { get(endpoint: string): AnyOperation | undefined },
   evidence: Evidence,
 ): Promise<Applied> {
-  const kept = await keepEvidence(through.store, evidence)
+  const differs = await speaksOfOtherMoney(through, operations, evidence.recordId, evidence.executed)
+  const kept = await keepEvidence(through.store, { ...evidence, differs })
   await through.step?.('evidence_kept')
   if (!kept) return 'record_gone'
+  if (kept.was !== kept.state) {
+    const { was: from, state: to, endpoint, tenantId } = kept
+    through.observe?.({ kind: 'moved', from, to, endpoint, tenantId })
+  }
   // The rule itself is asked of the store; this only spares the question where the answer is known.
   if (kept.state !== 'unknown' && kept.state !== 'failed_retryable') return 'kept'
   const operation = operations.get(kept.endpoint)
   if (!operation) return 'kept'
   const settled = await settleByEvidence(through, operation, evidence.recordId)
   return settled ? 'settled' : 'kept'
+}
+
+/** What a record stands for never changes, so this may be asked before the record is locked. */
+async function speaksOfOtherMoney(
+  { store }: Witnessing,
+  operations: { get(endpoint: string): AnyOperation | undefined },
+  recordId: string,
+  executed: Executed,
+): Promise<boolean> {
+  const found = executed.shown && (await findWithRequest(store, recordId))
+  const operation = found && operations.get(found.record.endpoint)
+  if (!operation || !found.record.resource) return false
+  return isOfOtherMoney(operation, await recallAttempt(operation, found), executed)
 }

@@ -18,6 +18,7 @@ export const FLOWS = {
   lost: { from: 'in_progress', to: 'unknown', word: 'outcome lost' },
   reclaimed: { from: 'failed_retryable', to: 'in_progress', word: 're-claimed' },
   recharged: { from: 'failed_retryable', to: 'completed', word: 'charged after all' },
+  disputed: { from: 'failed_retryable', to: 'unknown', word: 'other money charged' },
   reconciled: { from: 'unknown', to: 'completed', word: 'reconciled' },
   not_executed: { from: 'unknown', to: 'failed_retryable', word: 'not executed' },
   reaped: { from: 'completed', to: 'expired', word: 'reaped' },

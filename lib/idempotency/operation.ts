@@ -49,9 +49,21 @@ export interface Attempt<Body, Report> {
   providerKey: string
 }
 
-/** `shown`: what the provider's object says of itself, kept with the evidence for people. Nothing is decided by it. */
-export type Executed = { kind: 'succeeded' | 'declined'; ref: string; shown?: Readonly<Record<string, unknown>> }
+/** What the provider's object says of itself. It is kept with the evidence, and the operation compares it with its own. */
+export interface Shown {
+  effect: string
+  amountCents: number
+  currency: string
+  orderId?: string | null
+  createdAt?: Date
+}
+
+export type Executed = { kind: 'succeeded' | 'declined'; ref: string; shown?: Shown }
 export type CallVerdict = Executed | { kind: 'not_executed'; code: string } | { kind: 'unclear'; code: string }
+export type FoundByRef =
+  | { kind: 'found'; providerKey: string | null; status: 'succeeded' | 'failed' | 'pending'; shown: Shown }
+  | { kind: 'not_found' }
+  | { kind: 'unreachable' }
 export type LookUpVerdict = Executed | { kind: 'not_found' } | { kind: 'pending' } | { kind: 'unreachable' }
 
 interface LocalPhase<Body, Report> {
@@ -68,7 +80,14 @@ interface ExternalPhase<Body, Report> {
   timeLimitMs: number
   call(attempt: Attempt<Body, Report>): Promise<CallVerdict>
   lookUp(attempt: Attempt<Body, Report>): Promise<LookUpVerdict>
-  /** The answer that a client gets for what was executed, whoever found it out. */
+  /** What the provider has under a reference that a person gives, whatever record it was made for. */
+  findByRef?(ref: string): Promise<FoundByRef>
+  /**
+   * Whether this is what the attempt asked for: its kind, its amount, its currency, its order. What is not is no proof of
+   * the attempt's outcome. Without it, everything is.
+   */
+  matches?(attempt: Attempt<Body, Report>, shown: Shown): boolean
+  /** The answer that a client gets for what was executed, whoever found it out. `shown` where a person accepted it. */
   conclude(attempt: Attempt<Body, Report>, executed: Executed): Settlement
   /** What is given back when it is proven that nothing was executed. */
   release(attempt: Attempt<Body, Report>): Effects
@@ -99,6 +118,13 @@ export interface Operation<Body = unknown, Report = unknown> {
   /** The stored answer of an asynchronous request that nobody took up in time. */
   abandon(attempt: Omit<Attempt<Body, Report>, 'report'>): Settlement
 }
+
+/** What does not say what it is about is taken at its word. */
+export const isOfOtherMoney = <Body, Report>(
+  { external }: Operation<Body, Report>,
+  attempt: Attempt<Body, Report>,
+  { shown }: Executed,
+): boolean => shown !== undefined && external.matches?.(attempt, shown) === false
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations of different bodies and reports
 export type AnyOperation = Operation<any, any>

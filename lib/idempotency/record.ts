@@ -17,6 +17,10 @@ export interface KeyRecord {
   recoveryPoint: string | null
   /** Evidence says that the effect happened. */
   effectEvidence: boolean
+  /** Evidence says that other money was moved: only a person settles it. */
+  moneyDiffers: boolean
+  /** An attempt ended without its own owner's proof that nothing was executed. */
+  inDoubt: boolean
   /** What is left of the lease; null without one, zero or less once it is over. */
   leaseLeftMs: number | null
   /** Until the next look-up of an unknown outcome. */
@@ -35,7 +39,7 @@ export const ANSWER_VERSION = 1
 
 export const RECORD_COLUMNS = raw(`
   r.id, r.tenant_id, r.endpoint, r.key, r.fingerprint, r.state, r.async, r.attempt, r.version, r.recovery_point,
-  r.effect_evidence, r.response_status, r.response_headers, r.response_body, r.resource_type, r.resource_id,
+  r.effect_evidence, r.money_differs, r.in_doubt, r.response_status, r.response_headers, r.response_body, r.resource_type, r.resource_id,
   r.created_at, r.completed_at, r.expires_at,
   (extract(epoch FROM r.locked_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
   (extract(epoch FROM r.reconcile_after - clock_timestamp()) * 1000)::float8 AS reconcile_in_ms,
@@ -53,6 +57,8 @@ export interface RecordRow {
   version: number
   recovery_point: string | null
   effect_evidence: boolean
+  money_differs: boolean
+  in_doubt: boolean
   response_status: number | null
   response_headers: string | null
   response_body: string | null
@@ -79,6 +85,8 @@ export function toRecord(row: RecordRow): KeyRecord {
     version: row.version,
     recoveryPoint: row.recovery_point,
     effectEvidence: row.effect_evidence,
+    moneyDiffers: row.money_differs,
+    inDoubt: row.in_doubt,
     leaseLeftMs: row.lease_left_ms,
     reconcileInMs: row.reconcile_in_ms,
     pastExpiry: row.past_expiry,

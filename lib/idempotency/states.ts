@@ -8,7 +8,7 @@ export const MOVES: Record<State, readonly State[]> = {
   pending: ['in_progress', 'completed'],
   in_progress: ['completed', 'failed_retryable', 'unknown'],
   completed: ['expired'],
-  failed_retryable: ['in_progress', 'completed', 'expired'],
+  failed_retryable: ['in_progress', 'completed', 'unknown', 'expired'],
   unknown: ['completed', 'failed_retryable'],
   expired: [],
 }

@@ -10,6 +10,7 @@ const REFUSALS = [
   'contradicts_provider',
   'provider_ref_taken',
   'not_expirable',
+  'not_reversible',
   'nothing_to_ask',
   'already_created',
   'already_exists',

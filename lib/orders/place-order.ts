@@ -5,7 +5,7 @@ import { newId } from '../db/id'
 import type { Attempt, Executed, Operation, Settlement } from '../idempotency/operation'
 import type { Gateway } from '../payments/gateway'
 import { json, type ProblemAnswer } from './answer'
-import { lookedUp } from './looked-up'
+import { bookedMoney, called, findByRef, isOwn, lookedUp, type OwnMoney } from './provider-words'
 import { amountOf, type Order, type OrderRequest } from './schema'
 
 type OrderAttempt = Attempt<OrderRequest, null>
@@ -34,13 +34,15 @@ export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<
           currency,
           paymentMethod,
         })
-        return 'providerRef' in outcome ? { kind: outcome.kind, ref: outcome.providerRef } : outcome
+        return called(outcome)
       },
       async lookUp(attempt) {
         const { paymentMethod } = attempt.input.body
         const { providerKey, createdAt: reservedAt } = attempt
         return lookedUp(await gateway.lookUp({ kind: 'charge', providerKey, reservedAt, paymentMethod }))
       },
+      findByRef: (ref) => findByRef(gateway, 'charge', ref),
+      matches: (attempt, shown) => isOwn(ownMoney(attempt), shown),
       conclude: (attempt, executed) => concludeOrder(attempt, executed, problem),
       // The order stays as it is: the next attempt charges for the same one.
       release: () => [],
@@ -52,6 +54,13 @@ export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<
     }),
   }
 }
+
+const ownMoney = ({ input, resource }: OrderAttempt): OwnMoney => ({
+  effect: 'charge',
+  amountCents: amountOf(input.body),
+  currency: input.body.currency,
+  orderId: resource.id,
+})
 
 function insertOrder(attempt: Pick<OrderAttempt, 'resource' | 'input'>) {
   const order = attempt.input.body
@@ -71,11 +80,12 @@ const setStatus = (orderId: string, status: 'paid' | 'declined' | 'abandoned', c
 function concludeOrder(attempt: OrderAttempt, executed: Executed, problem: ProblemAnswer): Settlement {
   const order = attempt.input.body
   const succeeded = executed.kind === 'succeeded'
+  const money = bookedMoney(ownMoney(attempt), executed.shown)
   const payment = { id: newId('pay'), providerRef: executed.ref, status: succeeded ? 'succeeded' : 'failed' } as const
   const booked = sql`booked AS (
     INSERT INTO ledger_entries (id, kind, status, tenant_id, order_id, record_id, amount_cents, currency, provider_ref)
     SELECT ${payment.id}, 'charge', ${payment.status}::ledger_status, m.tenant_id, ${attempt.resource.id}, m.id,
-      ${amountOf(order)}::bigint, ${order.currency}, ${executed.ref}
+      ${money.amountCents}::bigint, ${money.currency}, ${executed.ref}
     FROM moved m
   )`
   const answered: Order = {

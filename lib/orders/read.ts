@@ -19,7 +19,7 @@ interface OrderRow {
 const ORDER_COLUMNS = raw(`
   o.id, o.status, o.customer_id, o.currency, o.amount_cents, o.refunded_cents, o.items, o.note, o.created_at,
   (SELECT json_build_object('id', l.id, 'providerRef', l.provider_ref, 'status', l.status)
-   FROM ledger_entries l WHERE l.order_id = o.id AND l.kind = 'charge' LIMIT 1) AS payment`)
+   FROM ledger_entries l WHERE l.order_id = o.id AND l.kind = 'charge' AND l.reversal_of IS NULL LIMIT 1) AS payment`)
 
 const toOrder = (row: OrderRow): Order => ({
   id: row.id,
@@ -76,7 +76,7 @@ export async function findRefund(
     SELECT r.id, r.order_id AS "orderId", r.amount_cents AS "amountCents", r.status, r.reason, r.created_at AS "createdAt",
       -- nodes of the first release wrote it into the ledger only
       coalesce(r.provider_ref, (
-        SELECT l.provider_ref FROM ledger_entries l WHERE l.record_id = r.record_id)) AS "providerRef"
+        SELECT l.provider_ref FROM ledger_entries l WHERE l.record_id = r.record_id AND l.reversal_of IS NULL)) AS "providerRef"
     FROM refunds r WHERE r.id = ${at.refundId} AND r.order_id = ${at.orderId} AND r.tenant_id = ${tenantId}`)
   return row
     ? {

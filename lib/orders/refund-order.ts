@@ -6,7 +6,7 @@ import type { Store } from '../db/store'
 import type { Attempt, Executed, Operation, Settlement } from '../idempotency/operation'
 import type { Gateway } from '../payments/gateway'
 import { json, type ProblemAnswer } from './answer'
-import { lookedUp } from './looked-up'
+import { bookedMoney, called, findByRef, isOwn, lookedUp, type OwnMoney } from './provider-words'
 import type { OrderStatus, Refund, RefundRequest } from './schema'
 
 export const REFUND_ORDER = 'POST /api/orders/{id}/refunds'
@@ -60,7 +60,7 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
           chargeRef: held.chargeRef ?? undefined,
           reason: attempt.input.body.reason,
         })
-        return 'providerRef' in outcome ? { kind: outcome.kind, ref: outcome.providerRef } : outcome
+        return called(outcome)
       },
       async lookUp(attempt) {
         // Nothing was ever held for it, so nothing was ever asked of the provider.
@@ -75,6 +75,8 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
         })
         return lookedUp(found)
       },
+      findByRef: (ref) => findByRef(gateway, 'refund', ref),
+      matches: (attempt, shown) => attempt.report !== null && isOwn(ownMoney(attempt), shown),
       conclude: (attempt, executed) => concludeRefund(attempt, executed, problem),
       release: (attempt) => giveBack(attempt.resource.id, 'released'),
     },
@@ -103,12 +105,17 @@ function holding(attempt: RefundAttempt): Held & { amountCents: number } {
   return { ...attempt.report, amountCents: attempt.report.amountCents }
 }
 
+function ownMoney(attempt: RefundAttempt): OwnMoney {
+  const { amountCents, currency } = holding(attempt)
+  return { effect: 'refund', amountCents, currency, orderId: attempt.input.params.id! }
+}
+
 /** Nodes of the first release wrote the charge into the ledger only. */
 const reportOf = (amount: Sql): Sql => sql`json_build_object(
   'status', o.status, 'customerId', o.customer_id, 'currency', o.currency, 'paymentMethod', o.payment_method,
   'chargeRef', coalesce(o.charge_ref, (
     SELECT l.provider_ref FROM ledger_entries l
-    WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded')),
+    WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded' AND l.reversal_of IS NULL)),
   'amountCents', ${amount})`
 
 /**
@@ -160,12 +167,13 @@ function giveBack(refundId: string, status: 'released' | 'declined' | 'abandoned
 
 function concludeRefund(attempt: RefundAttempt, executed: Executed, problem: ProblemAnswer): Settlement {
   const held = holding(attempt)
+  const money = bookedMoney(ownMoney(attempt), executed.shown)
   const { id: refundId } = attempt.resource
   const orderId = attempt.input.params.id!
   const booked = sql`booked AS (
     INSERT INTO ledger_entries (id, kind, status, tenant_id, order_id, record_id, amount_cents, currency, provider_ref)
     SELECT ${newId('pay')}, 'refund', ${executed.kind === 'succeeded' ? 'succeeded' : 'failed'}::ledger_status, m.tenant_id,
-      ${orderId}, m.id, ${held.amountCents}::bigint, ${held.currency}, ${executed.ref}
+      ${orderId}, m.id, ${money.amountCents}::bigint, ${money.currency}, ${executed.ref}
     FROM moved m
   )`
   if (executed.kind === 'declined')

@@ -18,9 +18,19 @@ export interface EffectRequest {
   reason?: string | null
 }
 
+/** What the provider's own object says was executed. It may not be what was asked for. */
+export interface Effected {
+  providerRef: string
+  effect: EffectKind
+  amountCents: number
+  currency: string
+  /** The order that it names, where it names one. */
+  orderId: string | null
+}
+
 /** How a call ended, by what that proves. */
 export type CallOutcome =
-  | { kind: 'succeeded'; providerRef: string }
+  | ({ kind: 'succeeded' } & Effected)
   | { kind: 'declined'; providerRef: string }
   /** Proven: nothing was sent, so nothing was executed. */
   | { kind: 'not_executed'; code: string }
@@ -29,7 +39,7 @@ export type CallOutcome =
 
 /** What the provider says when it is asked for an effect that may have happened. */
 export type LookUpOutcome =
-  | { kind: 'succeeded'; providerRef: string; amountCents: number; currency: string; createdAt?: Date }
+  | ({ kind: 'succeeded'; createdAt?: Date } & Effected)
   | { kind: 'declined'; providerRef: string }
   | { kind: 'not_found' }
   /** The provider has it and has not decided yet. */
@@ -57,6 +67,7 @@ export interface ProviderEntry {
   status: 'succeeded' | 'failed' | 'pending'
   amountCents: number
   currency: string
+  orderId: string | null
   createdAt: Date
 }
 
@@ -65,8 +76,7 @@ export interface ProviderEvent {
   /** The provider's id of the event: a repeated one does nothing. */
   id: string
   providerKey: string
-  effect: EffectKind
-  outcome: { kind: 'succeeded' | 'declined'; providerRef: string }
+  outcome: { kind: 'succeeded' | 'declined' } & Effected
 }
 
 export interface Gateway {
@@ -75,6 +85,8 @@ export interface Gateway {
   readonly timeLimitMs: number
   execute(request: EffectRequest): Promise<CallOutcome>
   lookUp(request: LookUpRequest): Promise<LookUpOutcome>
+  /** The object with this reference, whatever key it carries. Null where the provider has none. */
+  findByRef(kind: EffectKind, ref: string): Promise<ProviderEntry | null | 'unreachable'>
   /** Everything created in the window. Throws where the provider can't be asked: a list with holes proves nothing. */
   list(window: { from: Date; to: Date }): AsyncIterable<ProviderEntry>
 }

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
-import sql, { type Sql } from 'sql-template-tag'
+import sql, { raw, type Sql } from 'sql-template-tag'
 import { ulid } from 'ulid'
 import type { EffectKind, EffectRequest, LookUpRequest, ProviderEntry } from './gateway'
 
@@ -38,11 +38,15 @@ export interface CountRow {
 
 export interface EntryRow {
   ref: string
+  kind: EffectKind
   status: EntryStatus
+  order_id: string
   amount_cents: string
   currency: string
   booked_at: Date
 }
+
+const ENTRY_COLUMNS = raw('ref, kind, status, order_id, amount_cents, currency, booked_at')
 
 /** A provider without keys: every attempt that arrives is a new entry. */
 export function bookAgain(request: EffectRequest, status: EntryStatus, lateMs: number): Sql {
@@ -51,7 +55,7 @@ export function bookAgain(request: EffectRequest, status: EntryStatus, lateMs: n
     INSERT INTO sandbox.charges
       (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
     VALUES (${ref}, ${entryValues(request, status, lateMs)})
-    RETURNING ref, status, booked_at`
+    RETURNING ${ENTRY_COLUMNS}`
 }
 
 /**
@@ -72,7 +76,7 @@ export function bookOnce(request: EffectRequest, status: EntryStatus, lateMs: nu
       ${entryValues(request, status, lateMs)})
     -- an entry still on its way is booked by the attempt that arrives before it; one that is there stays as it is
     ON CONFLICT (ref) DO UPDATE SET booked_at = least(c.booked_at, excluded.booked_at)
-    RETURNING ref, status, booked_at`
+    RETURNING ${ENTRY_COLUMNS}`
 }
 
 // Cut to the column's milliseconds: rounded up, a charge would be invisible to a look-up right after its answer.
@@ -92,21 +96,36 @@ function refOfKey(kind: EffectKind, providerKey: string): string {
 /** Many entries of a key are possible without idempotency: money that moved outranks a decline. */
 export function findEntry(request: LookUpRequest): Sql {
   return sql`
-    SELECT ref, status, amount_cents, currency, booked_at FROM sandbox.charges
+    SELECT ${ENTRY_COLUMNS} FROM sandbox.charges
     WHERE provider_key = ${request.providerKey} AND kind = ${request.kind} AND booked_at <= clock_timestamp()
     ORDER BY status = 'succeeded' DESC, booked_at, ref LIMIT 1`
 }
 
-interface ListRow extends EntryRow {
+/** Whatever key it carries. */
+export const findEntryByRef = (kind: EffectKind, ref: string): Sql => sql`
+  SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
+  WHERE ref = ${ref} AND kind = ${kind} AND booked_at <= clock_timestamp()`
+
+export interface ListRow extends EntryRow {
   customer_id: string
-  order_id: string
-  kind: EffectKind
+  provider_key: string
 }
+
+export const entryOf = (row: ListRow): ProviderEntry => ({
+  ref: row.ref,
+  providerKey: row.provider_key,
+  kind: row.kind,
+  status: row.status,
+  amountCents: Number(row.amount_cents),
+  currency: row.currency,
+  orderId: row.order_id,
+  createdAt: row.booked_at,
+})
 
 /** Newest first, at most 1000. For tests and demos: it throws where the database does. */
 export async function listCharges(pool: Pool, { customerId }: { customerId: string }): Promise<SandboxChargeView[]> {
   const { rows } = await pool.query<ListRow>(sql`
-    SELECT ref, customer_id, order_id, amount_cents, currency, status, kind, booked_at FROM sandbox.charges
+    SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
     WHERE customer_id = ${customerId} AND booked_at <= clock_timestamp()
     ORDER BY booked_at DESC, ref DESC LIMIT ${LIST_MAX}`)
   return rows.map((row) => ({
@@ -124,21 +143,12 @@ export async function listCharges(pool: Pool, { customerId }: { customerId: stri
 export async function* listEntries(pool: Pool, window: { from: Date; to: Date }): AsyncIterable<ProviderEntry> {
   let after = { at: window.from, ref: '' }
   for (;;) {
-    const { rows } = await pool.query<ListRow & { provider_key: string }>(sql`
-      SELECT ref, provider_key, amount_cents, currency, status, kind, booked_at FROM sandbox.charges
+    const { rows } = await pool.query<ListRow>(sql`
+      SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
       WHERE booked_at >= ${window.from} AND booked_at < ${window.to} AND booked_at <= clock_timestamp()
         AND (booked_at, ref) > (${after.at}, ${after.ref})
       ORDER BY booked_at, ref LIMIT ${LIST_MAX}`)
-    for (const row of rows)
-      yield {
-        ref: row.ref,
-        providerKey: row.provider_key,
-        kind: row.kind,
-        status: row.status,
-        amountCents: Number(row.amount_cents),
-        currency: row.currency,
-        createdAt: row.booked_at,
-      }
+    for (const row of rows) yield entryOf(row)
     const last = rows.at(-1)
     if (!last || rows.length < LIST_MAX) return
     after = { at: last.booked_at, ref: last.ref }

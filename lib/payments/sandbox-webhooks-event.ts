@@ -76,8 +76,10 @@ export function parseSandboxEvent(
       issues: parsed.error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message })),
     }
   const { id, data } = parsed.data
-  const outcome = { kind: data.status === 'succeeded' ? 'succeeded' : 'declined', providerRef: data.ref } as const
-  return { kind: 'genuine', event: { id, providerKey: data.providerKey, effect: data.kind, outcome } }
+  const { ref: providerRef, kind: effect, amountCents, currency, orderId, providerKey } = data
+  const kind = data.status === 'succeeded' ? 'succeeded' : 'declined'
+  const outcome = { kind, providerRef, effect, amountCents, currency, orderId } as const
+  return { kind: 'genuine', event: { id, providerKey, outcome } }
 }
 
 function parseJson(text: string): unknown {

@@ -25,7 +25,7 @@ export function withReport(booking: Sql, delayMs: number): Sql {
       ON CONFLICT (id) DO UPDATE SET due_at = least(e.due_at, excluded.due_at)
       WHERE e.delivered_at IS NULL AND e.attempts = 0
     )
-    SELECT ref, status FROM booked`
+    SELECT * FROM booked`
 }
 
 export interface DueReport {

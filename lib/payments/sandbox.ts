@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import type { CallOutcome, EffectRequest, Gateway, LookUpOutcome, LookUpRequest } from './gateway'
+import type { CallOutcome, Effected, EffectRequest, Gateway, LookUpOutcome, LookUpRequest } from './gateway'
 import { behaviourOf, type Course, courseOf, happensOnce } from './sandbox-behaviour'
 import { type Exchange, exchange } from './sandbox-exchange'
 import {
@@ -12,7 +12,10 @@ import {
   type CountRow,
   countAttempt,
   type EntryRow,
+  entryOf,
   findEntry,
+  findEntryByRef,
+  type ListRow,
   listEntries,
 } from './sandbox-ledger'
 import { withReport } from './sandbox-webhooks-outbox'
@@ -68,13 +71,7 @@ export function createSandbox({ pool, idempotent, timeLimitMs, webhookDelayMs = 
     const entry = found.value[0]
     if (!entry) return { kind: 'not_found' }
     if (entry.status === 'failed') return { kind: 'declined', providerRef: entry.ref }
-    return {
-      kind: 'succeeded',
-      providerRef: entry.ref,
-      amountCents: Number(entry.amount_cents),
-      currency: entry.currency,
-      createdAt: entry.booked_at,
-    }
+    return { kind: 'succeeded', ...effected(entry), createdAt: entry.booked_at }
   }
 
   async function limited<R, O>(request: R, call: (request: R, limit: TimeLimit) => Promise<O>): Promise<O> {
@@ -91,6 +88,13 @@ export function createSandbox({ pool, idempotent, timeLimitMs, webhookDelayMs = 
     timeLimitMs,
     execute: (request) => limited(request, execute),
     lookUp: (request) => limited(request, lookUp),
+    async findByRef(kind, ref) {
+      const found = await limited(findEntryByRef(kind, ref), (statement, limit) =>
+        exchange<ListRow>(pool, limit, statement),
+      )
+      if (found.kind !== 'answered') return 'unreachable'
+      return found.value[0] ? entryOf(found.value[0]) : null
+    },
     list: (window) => listEntries(pool, window),
   }
 }
@@ -109,8 +113,18 @@ async function answer(
   // Counted from when the call was sent, so the answer is due before the limit and needs no race with it.
   const leftMs = limit.startedAt + course.answerMs - performance.now()
   if (leftMs > 0) await sleep(leftMs)
-  return { kind: entry.status === 'succeeded' ? 'succeeded' : 'declined', providerRef: entry.ref }
+  return entry.status === 'succeeded'
+    ? { kind: 'succeeded', ...effected(entry) }
+    : { kind: 'declined', providerRef: entry.ref }
 }
+
+const effected = (entry: EntryRow): Effected => ({
+  providerRef: entry.ref,
+  effect: entry.kind,
+  amountCents: Number(entry.amount_cents),
+  currency: entry.currency,
+  orderId: entry.order_id,
+})
 
 function withoutAnswer(ending: Exclude<Exchange<never>, { kind: 'answered' }>): CallOutcome {
   return { kind: ending.kind === 'not_sent' ? 'not_executed' : 'unclear', code: ending.code }

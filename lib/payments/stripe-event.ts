@@ -2,8 +2,8 @@
 // is decided.
 
 import Stripe from 'stripe'
-import type { EffectKind, ProviderEvent } from './gateway'
-import { providerKeyOf, stateOf } from './stripe-outcome'
+import type { ProviderEvent } from './gateway'
+import { effected, providerKeyOf, stateOf } from './stripe-outcome'
 import { verifySignature } from './webhook-signature'
 
 const TOLERANCE_SECONDS = 300
@@ -56,8 +56,5 @@ function told(
 ): ProviderEvent | null {
   const providerKey = providerKeyOf(effect)
   if (!providerKey) return null
-  return { id, providerKey, effect: effectOf(effect), outcome: { kind, providerRef: effect.id } }
+  return { id, providerKey, outcome: { kind, ...effected(effect) } }
 }
-
-const effectOf = (effect: Stripe.PaymentIntent | Stripe.Refund): EffectKind =>
-  effect.object === 'refund' ? 'refund' : 'charge'

@@ -3,11 +3,12 @@
 // docs/decisions/0008-stripe-outcomes.md.
 
 import Stripe from 'stripe'
-import type { CallOutcome, EffectKind, LookUpOutcome, ProviderEntry } from './gateway'
+import type { CallOutcome, Effected, EffectKind, LookUpOutcome, ProviderEntry } from './gateway'
 import { NoAnswer } from './stripe-transport'
 
 /** Where our key is on Stripe's objects: look-ups, lists and webhooks know ours by it. */
 export const KEY_FIELD = 'onceover_key'
+export const ORDER_FIELD = 'onceover_order'
 
 /** A charge or a refund, as far as we look into it. */
 export type Effect = Stripe.PaymentIntent | Stripe.Refund
@@ -38,13 +39,14 @@ export function callOutcome(kind: EffectKind, effect: Effect): CallOutcome {
   if (effect.object !== (kind === 'charge' ? 'payment_intent' : 'refund') || !effect.id)
     return { kind: 'unclear', code: 'unexpected_answer' }
   const state = stateOf(effect)
-  return state === 'pending' ? PENDING : { kind: state, providerRef: effect.id }
+  if (state === 'pending') return PENDING
+  return state === 'succeeded' ? { kind: state, ...effected(effect) } : { kind: state, providerRef: effect.id }
 }
 
 export function lookUpOutcome(effect: Effect): Exclude<LookUpOutcome, { kind: 'not_found' | 'unreachable' }> {
   const state = stateOf(effect)
   return state === 'succeeded'
-    ? { kind: state, providerRef: effect.id, ...moneyOf(effect), createdAt: createdAt(effect) }
+    ? { kind: state, ...effected(effect), createdAt: createdAt(effect) }
     : { kind: state, providerRef: effect.id }
 }
 
@@ -56,9 +58,17 @@ export function providerEntry(kind: EffectKind, effect: Effect): ProviderEntry {
     kind,
     status: state === 'declined' ? 'failed' : state,
     ...moneyOf(effect),
+    orderId: effect.metadata?.[ORDER_FIELD] || null,
     createdAt: createdAt(effect),
   }
 }
+
+export const effected = (effect: Effect): Effected => ({
+  providerRef: effect.id,
+  effect: effect.object === 'refund' ? 'refund' : 'charge',
+  ...moneyOf(effect),
+  orderId: effect.metadata?.[ORDER_FIELD] || null,
+})
 
 const createdAt = (effect: Effect): Date => new Date(effect.created * 1000)
 
@@ -118,6 +128,10 @@ function noAnswerIn(error: unknown): NoAnswer | null {
   const detail = error instanceof Stripe.errors.StripeConnectionError ? error.detail : null
   return detail instanceof NoAnswer ? detail : null
 }
+
+/** Stripe's own word that it has no such object. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeError && Boolean(error.requestId) && error.code === 'resource_missing'
 
 /** One word for logs, timelines and the reason of an unreachable provider. */
 export function errorCode(error: unknown): string {

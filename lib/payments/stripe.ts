@@ -2,13 +2,23 @@
 // it ends within the time limit; and what it says of its outcome is never more than what Stripe documents.
 
 import Stripe from 'stripe'
-import type { CallOutcome, EffectRequest, Gateway, LookUpOutcome, LookUpRequest, ProviderEntry } from './gateway'
+import type {
+  CallOutcome,
+  EffectKind,
+  EffectRequest,
+  Gateway,
+  LookUpOutcome,
+  LookUpRequest,
+  ProviderEntry,
+} from './gateway'
 import {
   callOutcome,
   type Effect,
   errorCode,
+  isMissing,
   KEY_FIELD,
   lookUpOutcome,
+  ORDER_FIELD,
   outcomeOfError,
   providerEntry,
   providerKeyOf,
@@ -103,7 +113,17 @@ export function createStripe({ secretKey, timeLimitMs, api = STRIPE_API }: Strip
     }
   }
 
-  return { name: 'stripe', timeLimitMs, execute, lookUp, list }
+  async function findByRef(kind: EffectKind, ref: string): Promise<ProviderEntry | null | 'unreachable'> {
+    try {
+      const retrieve = (stripe: Stripe): Promise<Effect> =>
+        kind === 'charge' ? stripe.paymentIntents.retrieve(ref) : stripe.refunds.retrieve(ref)
+      return providerEntry(kind, await limited(retrieve))
+    } catch (error) {
+      return isMissing(error) ? null : 'unreachable'
+    }
+  }
+
+  return { name: 'stripe', timeLimitMs, execute, lookUp, findByRef, list }
 }
 
 type Options = Pick<Stripe.RequestOptions, 'idempotencyKey'>
@@ -137,7 +157,7 @@ function refundParams(request: EffectRequest): Stripe.RefundCreateParams {
 function metadataOf(request: EffectRequest): Stripe.MetadataParam {
   return {
     [KEY_FIELD]: request.providerKey,
-    onceover_order: request.orderId,
+    [ORDER_FIELD]: request.orderId,
     onceover_customer: request.customerId,
   }
 }

@@ -5,10 +5,8 @@ import type { Boundary } from '../idempotency/boundary'
 import { type Applied, applyEvidence } from '../idempotency/evidence'
 import type { AnyOperation } from '../idempotency/operation'
 import { recordIdOf } from '../idempotency/record'
-import type { EffectKind, ProviderEvent } from '../payments/gateway'
-
-/** What a key that stands for such an effect was reserved for. An event of another kind does not speak of it. */
-const RESOURCES: Record<EffectKind, string> = { charge: 'order', refund: 'refund' }
+import { shownBy } from '../orders/provider-words'
+import type { Effected, ProviderEvent } from '../payments/gateway'
 
 export async function applyProviderEvent(
   boundary: Boundary,
@@ -24,12 +22,25 @@ export async function applyProviderEvent(
     source: 'webhook',
     sourceId: event.id,
     attempt: null,
-    executed: { kind, ref },
-    about: RESOURCES[event.effect],
+    executed: { kind, ref, shown: shownBy(event.outcome) },
     booked: isBooked(ref),
+    bookedOtherwise: isBookedOtherwise(event.outcome),
   })
 }
 
 /** The ledger outlives the record: what it has is no news. */
 export const isBooked = (ref: string): Sql =>
-  sql`EXISTS (SELECT 1 FROM ledger_entries WHERE provider_ref = ${ref} AND status = 'succeeded')`
+  sql`EXISTS (SELECT 1 FROM ledger_entries WHERE provider_ref = ${ref} AND status = 'succeeded' AND reversed_at IS NULL)`
+
+/** The ledger has it with other money: nobody asks the record any more, which may have forgotten what it stood for. */
+export const isBookedOtherwise = ({
+  providerRef,
+  effect,
+  amountCents,
+  currency,
+}: Omit<Effected, 'orderId'>): Sql => sql`
+  EXISTS (
+    SELECT 1 FROM ledger_entries
+    WHERE provider_ref = ${providerRef} AND status = 'succeeded' AND reversed_at IS NULL
+      AND (kind, amount_cents, currency) IS DISTINCT FROM
+        (${effect}::ledger_kind, ${amountCents}::bigint, ${currency}::char(3)))`

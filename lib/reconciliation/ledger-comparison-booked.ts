@@ -4,7 +4,7 @@
 import sql from 'sql-template-tag'
 import type { Store } from '../db/store'
 import { providerKeyOf } from '../idempotency/record'
-import type { EffectKind, Gateway } from '../payments/gateway'
+import type { Effected, EffectKind, Gateway } from '../payments/gateway'
 import type { Finding } from './ledger-comparison-findings'
 import type { SeenSet } from './ledger-comparison-seen'
 import { CLOCK_MARGIN_MS, type Window } from './ledger-comparison-window'
@@ -42,7 +42,7 @@ export async function* compareBooked(
   for (;;) {
     const rows = await store.query<{ id: string; ref: string; at: Date }>(sql`
       SELECT id, provider_ref AS ref, created_at AS at FROM ledger_entries
-      WHERE status = 'succeeded' AND created_at >= ${window.from} AND created_at < ${window.to}
+      WHERE status = 'succeeded' AND reversed_at IS NULL AND created_at >= ${window.from} AND created_at < ${window.to}
         AND (created_at, id) > (${after.at}, ${after.id})
       ORDER BY created_at, id LIMIT ${PAGE}::int`)
     const missing = rows.filter(({ ref }) => !listed.has(ref)).map(({ id }) => id)
@@ -50,7 +50,8 @@ export async function* compareBooked(
     for (const row of await detailsOf(store, missing)) {
       const verdict = isListed(row, window) ? 'absent' : await askFor(gateway, row)
       if (verdict === 'absent') page.findings.push(paidWithoutCharge(row))
-      if (verdict === 'not_told') page.unconfirmed += 1
+      else if (verdict === 'not_told') page.unconfirmed += 1
+      else page.findings.push(...differencesTo(row, verdict))
     }
     yield page
     if (rows.length < PAGE) return
@@ -62,7 +63,7 @@ export async function* compareBooked(
 const isListed = ({ reservedAt }: Missing, { listed }: Window): boolean =>
   reservedAt.getTime() - CLOCK_MARGIN_MS >= listed.from.getTime()
 
-async function askFor(gateway: Gateway, row: Missing): Promise<'there' | 'absent' | 'not_told'> {
+async function askFor(gateway: Gateway, row: Missing): Promise<Effected | 'absent' | 'not_told'> {
   if (!row.recordId) return 'not_told'
   const { kind, reservedAt, paymentMethod, reason } = row
   const chargeRef = row.chargeRef ?? undefined
@@ -70,7 +71,16 @@ async function askFor(gateway: Gateway, row: Missing): Promise<'there' | 'absent
   const found = await gateway.lookUp({ kind, providerKey, reservedAt, chargeRef, paymentMethod, reason })
   if (found.kind === 'not_found' || found.kind === 'declined') return 'absent'
   // With two charges of one key a look-up tells of one of them, which need not be ours.
-  return found.kind === 'succeeded' && found.providerRef === row.ref ? 'there' : 'not_told'
+  return found.kind === 'succeeded' && found.providerRef === row.ref ? found : 'not_told'
+}
+
+function differencesTo(row: Missing, { amountCents, currency, orderId }: Effected): Finding[] {
+  const findings: Finding[] = []
+  const detail = { ...ledgerOf(row), provider: { ref: row.ref, kind: row.kind, amountCents, currency, orderId } }
+  const found = (kind: Finding['kind']) => findings.push({ kind, subject: row.ref, recordId: row.recordId, detail })
+  if (Number(row.amountCents) !== amountCents) found('amount_differs')
+  if (row.currency !== currency) found('currency_differs')
+  return findings
 }
 
 async function detailsOf(store: Store, ids: readonly string[]): Promise<Missing[]> {
@@ -81,7 +91,8 @@ async function detailsOf(store: Store, ids: readonly string[]): Promise<Missing[
       coalesce(f.created_at, o.created_at) AS "reservedAt", o.payment_method AS "paymentMethod", f.reason,
       CASE l.kind WHEN 'refund' THEN (
         SELECT c.provider_ref FROM ledger_entries c
-        WHERE c.order_id = l.order_id AND c.kind = 'charge' AND c.status = 'succeeded') END AS "chargeRef"
+        WHERE c.order_id = l.order_id AND c.kind = 'charge' AND c.status = 'succeeded'
+          AND c.reversal_of IS NULL) END AS "chargeRef"
     FROM ledger_entries l
     JOIN orders o ON o.id = l.order_id
     -- nodes of the first release wrote the reference into the ledger only: their refunds are known by the record
@@ -91,7 +102,9 @@ async function detailsOf(store: Store, ids: readonly string[]): Promise<Missing[
 }
 
 function paidWithoutCharge(row: Missing): Finding {
-  const { ref, kind, recordId, orderId, currency, bookedAt } = row
-  const ledger = { ref, kind, orderId, amountCents: Number(row.amountCents), currency, bookedAt }
-  return { kind: 'paid_without_charge', subject: ref, recordId, detail: { ledger } }
+  return { kind: 'paid_without_charge', subject: row.ref, recordId: row.recordId, detail: ledgerOf(row) }
+}
+
+function ledgerOf({ ref, kind, orderId, currency, bookedAt, amountCents }: Missing) {
+  return { ledger: { ref, kind, orderId, amountCents: Number(amountCents), currency, bookedAt } }
 }

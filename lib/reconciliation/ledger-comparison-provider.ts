@@ -44,9 +44,10 @@ export async function judgeEntries(
       ${entries.map(({ ref }) => ref)}::text[], ${entries.map(({ providerKey }) => recordIdOf(providerKey))}::text[],
       ${entries.map(({ kind }) => kind)}::ledger_kind[], ${entries.map(({ amountCents }) => amountCents)}::bigint[],
       ${entries.map(({ currency }) => currency)}::text[]) AS e (ref, record_id, kind, amount_cents, currency)
-    LEFT JOIN ledger_entries l ON l.provider_ref = e.ref
+    LEFT JOIN ledger_entries l ON l.provider_ref = e.ref AND l.reversed_at IS NULL
     LEFT JOIN idempotency_records r ON r.id = e.record_id
     LEFT JOIN ledger_entries own ON own.record_id = e.record_id AND own.kind = e.kind AND own.status = 'succeeded'
+      AND own.reversed_at IS NULL
     WHERE l.id IS NULL OR l.status <> 'succeeded' OR l.amount_cents <> e.amount_cents OR l.currency <> e.currency`)
   const byRef = new Map(entries.map((entry) => [entry.ref, entry]))
   return rows.map((row) => {

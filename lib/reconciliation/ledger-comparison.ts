@@ -6,7 +6,7 @@ import { applyEvidence } from '../idempotency/evidence'
 import type { AnyOperation } from '../idempotency/operation'
 import type { Batch, Counts, Daemon } from '../maintenance/daemon'
 import type { Gateway } from '../payments/gateway'
-import { isBooked } from './evidence'
+import { isBooked, isBookedOtherwise } from './evidence'
 import { compareBooked } from './ledger-comparison-booked'
 import { type Finding, fileFindings } from './ledger-comparison-findings'
 import { finding, isOurs, type Judgement, judgeEntries, type OurEntry } from './ledger-comparison-provider'
@@ -99,7 +99,7 @@ async function* inBatches(gateway: Gateway, window: Window): AsyncIterable<OurEn
 /** The same words as a look-up's: brought by either, it counts once. */
 async function testify(
   { boundary, operations }: LedgerComparison,
-  { ref }: OurEntry,
+  { ref, kind: effect, amountCents, currency, orderId }: OurEntry,
   { recordId }: Extract<Judgement, { kind: 'evidence' }>,
 ): Promise<void> {
   await applyEvidence(boundary, operations, {
@@ -107,8 +107,9 @@ async function testify(
     source: 'look_up',
     sourceId: `${recordId}:${ref}`,
     attempt: null,
-    executed: { kind: 'succeeded', ref },
+    executed: { kind: 'succeeded', ref, shown: { effect, amountCents, currency, orderId } },
     booked: isBooked(ref),
+    bookedOtherwise: isBookedOtherwise({ providerRef: ref, effect, amountCents, currency }),
   })
 }
 

@@ -14,8 +14,10 @@ import { type Reconciliation, reconcile, type Verdict } from './reconcile'
 
 /** What the provider's object says of itself. */
 interface ProviderObject {
+  effect?: 'charge' | 'refund'
   amountCents: number
   currency: string
+  orderId?: string | null
   createdAt?: string
 }
 
@@ -25,6 +27,7 @@ interface EvidenceView {
   verdict: string
   ref: string | null
   object: ProviderObject | null
+  differs: boolean
   attempt: number
   createdAt: string
 }
@@ -82,7 +85,8 @@ const auditedReconcile =
 
 async function evidenceOf(store: Pick<Store, 'query'>, recordId: string): Promise<EvidenceView[]> {
   const rows = await store.query<Omit<EvidenceView, 'createdAt'> & { createdAt: Date }>(sql`
-    SELECT id, source, verdict, detail->>'ref' AS ref, detail->'shown' AS object, attempt, created_at AS "createdAt"
+    SELECT id, source, verdict, detail->>'ref' AS ref, detail->'shown' AS object,
+      coalesce((detail->>'differs')::boolean, false) AS differs, attempt, created_at AS "createdAt"
     FROM evidence WHERE record_id = ${recordId} ORDER BY created_at, id`)
   return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }))
 }

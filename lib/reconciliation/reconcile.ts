@@ -4,7 +4,14 @@ import type { Sql } from 'sql-template-tag'
 import { violatedConstraint } from '../db/sqlstate'
 import type { Boundary } from '../idempotency/boundary'
 import { applyEvidence } from '../idempotency/evidence'
-import type { AnyOperation, Attempt, Effects, Executed, LookUpVerdict } from '../idempotency/operation'
+import {
+  type AnyOperation,
+  type Attempt,
+  type Effects,
+  type Executed,
+  isOfOtherMoney,
+  type LookUpVerdict,
+} from '../idempotency/operation'
 import type { KeyRecord } from '../idempotency/record'
 import { recallAttempt, settleByEvidence } from '../idempotency/settle-by-evidence'
 import { openUnbookable } from '../idempotency/sql/evidence'
@@ -96,7 +103,8 @@ async function lookUp(
   await r.boundary.step?.('looked_up')
   const { ref = null, shown } = 'ref' in verdict ? verdict : {}
   const unmoved = { verdict: verdict.kind, state: found.record.state, settled: false, deadLettered: false, ref, shown }
-  if (found.record.state !== 'unknown') return unmoved
+  // What other money means, only a person says.
+  if (found.record.state !== 'unknown' || found.record.moneyDiffers) return unmoved
   return { ...unmoved, ...(await apply(r, operation, found, attempt, verdict, asker)) }
 }
 
@@ -149,6 +157,12 @@ async function apply(
   switch (verdict.kind) {
     case 'declined':
     case 'succeeded': {
+      const sourceId = `${guard.recordId}:${verdict.ref}`
+      const evidence = { ...guard, source: 'look_up', sourceId, executed: verdict } as const
+      if (isOfOtherMoney(operation, attempt, verdict)) {
+        await applyEvidence(r.boundary, r.operations, evidence)
+        return { deadLettered: true }
+      }
       const settlement = operation.external.conclude(attempt, verdict)
       const effects = [...also, ...settlement.effects, lookedUp(guard.attempt, verdict)]
       const event = { event: 'settled', by, ...guard, verdict: verdict.kind } as const
@@ -162,8 +176,7 @@ async function apply(
       await r.boundary.step?.(done ? 'settled' : 'late')
       if (done) return moved('completed', done.unknownSeconds)
       // Late: the record is not as it was read. What was learned is kept, and may settle what it is by now.
-      const sourceId = `${guard.recordId}:${verdict.ref}`
-      await applyEvidence(r.boundary, r.operations, { ...guard, source: 'look_up', sourceId, executed: verdict })
+      await applyEvidence(r.boundary, r.operations, evidence)
       return {}
     }
     case 'not_found': {

@@ -68,6 +68,8 @@ async function afterwards(
 
 async function refTaken(store: Pick<Store, 'query'>, { providerRef }: Resolution): Promise<Refused | null> {
   if (providerRef === undefined) return null
-  const taken = await store.query(sql`SELECT 1 FROM ledger_entries WHERE provider_ref = ${providerRef}`)
+  const taken = await store.query(
+    sql`SELECT 1 FROM ledger_entries WHERE provider_ref = ${providerRef} AND reversed_at IS NULL`,
+  )
   return taken.length > 0 ? refuse('provider_ref_taken') : null
 }

@@ -4,7 +4,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { audited } from '../audit/append'
 import { violatedConstraint } from '../db/sqlstate'
-import type { AnyOperation, Attempt, Executed, LookUpVerdict } from '../idempotency/operation'
+import type { AnyOperation, Attempt, Executed, LookUpVerdict, Shown } from '../idempotency/operation'
 import { recallAttempt } from '../idempotency/settle-by-evidence'
 import { release } from '../idempotency/sql/release'
 import { type Settled, settle } from '../idempotency/sql/settle'
@@ -14,7 +14,7 @@ import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
 import { askProvider } from './ask-provider'
 import { findToReconcile, type ToReconcile } from './due'
-import { contradictionOf, objectionTo } from './objection'
+import { askAbout, objectionTo } from './objection'
 import type { Reconciliation } from './reconcile'
 import { witnessed } from './witnessed'
 
@@ -24,6 +24,8 @@ export interface Resolution {
   verdict: (typeof RESOLUTIONS)[number]
   /** The provider's reference of what it executed or declined. */
   providerRef?: string
+  /** The provider's own money, where that is to stand although the key asked for other money. */
+  accept?: { amountCents: number; currency: string }
 }
 
 export interface Decision extends Resolution {
@@ -55,10 +57,11 @@ export async function resolve(
 
   const attempt = await recallAttempt(operation, found)
   const said = await askProvider(operation, attempt)
-  const contradiction = contradictionOf(decision, said)
-  if (contradiction) return refuse('contradicts_provider', { detail: contradiction })
+  const known = await askAbout(store, operation, attempt, decision, said)
+  if ('detail' in known) return refuse('contradicts_provider', known)
   try {
-    const moved = await move({ store, operation, attempt, found, said, call, decision })
+    const shown = decision.accept && known.shown ? known.shown : undefined
+    const moved = await move({ store, operation, attempt, found, said, shown, call, decision })
     if (moved) {
       const { endpoint, tenantId } = found.record
       const to = decision.verdict === 'not_executed' ? 'failed_retryable' : 'completed'
@@ -81,9 +84,10 @@ export async function resolve(
   return now ? changedSince(now) : refuse('not_found')
 }
 
-/** What was executed has a reference, and what was not has none. */
-export function incompletenessOf({ verdict, providerRef }: Resolution): Refused | null {
-  const wrong = (message: string) => refuse('invalid_request', { issues: [{ path: 'providerRef', message }] })
+/** What was executed has a reference, and what was not has none; only what was executed has money to accept. */
+export function incompletenessOf({ verdict, providerRef, accept }: Resolution): Refused | null {
+  const wrong = (message: string, path = 'providerRef') => refuse('invalid_request', { issues: [{ path, message }] })
+  if (accept && verdict !== 'succeeded') return wrong('goes with succeeded', 'accept')
   if (verdict === 'succeeded' && providerRef === undefined) return wrong('is required with succeeded')
   if (verdict === 'not_executed' && providerRef !== undefined) return wrong('what was not executed has no reference')
   return null
@@ -98,13 +102,15 @@ interface Move {
   attempt: Attempt<unknown, unknown>
   found: ToReconcile
   said: LookUpVerdict
+  /** What the provider moved, where the person accepts that. */
+  shown: Shown | undefined
   call: Call
   decision: Decision
 }
 
 /** Null when the record is not as it was seen any more: nothing was done. */
 function move(m: Move): Promise<Pick<Settled, 'unknownSeconds'> | null> {
-  const { store, operation, attempt, found, said, call, decision } = m
+  const { store, operation, attempt, found, said, shown, call, decision } = m
   const { id: recordId, verdict, version } = decision
   const { record } = found
   const executed = executedBy(decision, said)
@@ -112,17 +118,18 @@ function move(m: Move): Promise<Pick<Settled, 'unknownSeconds'> | null> {
   const by = `operator:${call.actor.id}`
   const event = { by, attempt: record.attempt, requestId: call.requestId, source: 'operator', verdict } as const
   const ref = executed?.ref ?? null
-  const detail = { ref, reason: decision.reason, by: call.actor.id, provider: said.kind }
+  const detail = { ref, reason: decision.reason, by: call.actor.id, provider: said.kind, ...(shown && { shown }) }
   const evidence = witnessed({ source: 'operator', attempt: record.attempt, verdict, detail })
   const entry = auditOf(call, decision, ref)
   if (executed) {
-    const settlement = operation.external.conclude(attempt, executed)
+    const settlement = operation.external.conclude(attempt, { ...executed, shown })
     const effects = [entry, ...settlement.effects, evidence]
     return settle(store, {
       ...guard,
       from: ['unknown'],
       settlement: { ...settlement, effects },
       event: { event: 'settled', ...event },
+      despiteOtherMoney: true,
     })
   }
   return release(store, {
@@ -132,6 +139,7 @@ function move(m: Move): Promise<Pick<Settled, 'unknownSeconds'> | null> {
     effects: [entry, ...operation.external.release(attempt), evidence],
     event: { event: 'released', ...event },
     next: record.async ? rerunAccepted(recordId, record.attempt) : undefined,
+    despiteOtherMoney: true,
   })
 }
 
@@ -146,9 +154,9 @@ export function executedBy(
 }
 
 /** First among the effects: so it is written last. */
-function auditOf(call: Call, { id, verdict, reason, version }: Decision, ref: string | null): Sql {
+function auditOf(call: Call, { id, verdict, reason, version, accept }: Decision, ref: string | null): Sql {
   const before = { state: 'unknown', version }
   const after = sql`jsonb_build_object('state', m.state, 'version', m.version, 'verdict', ${verdict}::text,
-    'providerRef', ${ref}::text)`
+    'providerRef', ${ref}::text) || ${JSON.stringify(accept ? { accept } : {})}::jsonb`
   return audited({ ...call, action: 'key.resolve', target: id, reason, before }, sql`moved m`, after)
 }

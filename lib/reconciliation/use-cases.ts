@@ -5,11 +5,13 @@ import type { Reconciliation } from './reconcile'
 import { type ReconciledKey, reconcileKey } from './reconcile-key'
 import { type Decision, type Resolution, resolve } from './resolve'
 import { previewResolution, type ResolutionPreview } from './resolve-preview'
+import { type LedgerEntryView, reverseEntry } from './reverse'
 
 /** `Shown` is the record as whoever asks is shown it. */
 export interface ReconciliationUseCases<Shown extends object> {
   reconcileKey: UseCase<{ id: string; reason?: string }, ReconciledKey>
   resolveKey: UseCase<Decision, Shown>
+  reverseEntry: UseCase<{ id: string; reason: string }, LedgerEntryView>
   previewResolution: UseCase<Resolution & { id: string }, ResolutionPreview>
 }
 
@@ -26,6 +28,9 @@ export function reconciliationUseCases<Shown extends object>(
       { action: 'key.resolve', role: 'operator', target: ({ id }) => id },
       async (call, decision) =>
         (await resolve(reconciliation, call, decision)) ?? (await findRecord(decision.id)) ?? refuse('not_found'),
+    ),
+    reverseEntry: guard({ action: 'ledger.reverse', role: 'admin', target: ({ id }) => id }, (call, asked) =>
+      reverseEntry(reconciliation, call, asked),
     ),
     previewResolution: guard({ action: 'key.preview', role: 'viewer', target: ({ id }) => id }, (_, asked) =>
       previewResolution(reconciliation, asked),

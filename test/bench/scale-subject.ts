@@ -18,8 +18,16 @@ const CLIENTS = 4
 const gateway: Gateway = {
   name: 'sandbox',
   timeLimitMs: 1000,
-  execute: async () => ({ kind: 'succeeded', providerRef: `sbx_ch_${newUlid()}` }),
+  execute: async ({ kind: effect, amountCents, currency, orderId }) => ({
+    kind: 'succeeded',
+    providerRef: `sbx_ch_${newUlid()}`,
+    effect,
+    amountCents,
+    currency,
+    orderId,
+  }),
   lookUp: async () => ({ kind: 'not_found' }),
+  findByRef: async () => null,
   async *list() {},
 }
 

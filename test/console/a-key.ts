@@ -126,6 +126,7 @@ export const evidence = (
   verdict: 'succeeded',
   ref: 'ch_7Qm',
   object: null,
+  differs: false,
   attempt: 1,
   createdAt: at(seconds),
   ...changes,
@@ -141,6 +142,8 @@ export const booked = (changes: Partial<KeyDetail['ledger'][number]> = {}): KeyD
   recordId: 'idem_01jcq2h8j1s7u2w5y8a1c4e7g0',
   own: true,
   createdAt: at(1),
+  reversalOf: null,
+  reversedAt: null,
   ...changes,
 })
 

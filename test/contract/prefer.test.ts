@@ -95,7 +95,7 @@ describe.concurrent('Prefer: wait=N', () => {
   })
 
   test('a waiting duplicate that disconnects does not affect the other requests', async () => {
-    const { key, body, answer } = await running('pm_slow_1000')
+    const { key, body, answer } = await running('pm_slow_2000')
     const gone = new AbortController()
     const abandoned = site.client.send('/api/orders', {
       method: 'POST',

@@ -62,6 +62,17 @@ const evidence = (changes: Columns) =>
     detail: '{}',
     ...changes,
   })
+const ledgerRevisit = (changes: Columns) =>
+  insertInto(db, 'ledger_revisits', {
+    ref: randomUUID(),
+    kind: 'charge',
+    status: 'pending',
+    provider_key: randomUUID(),
+    amount_cents: 100,
+    currency: 'USD',
+    created_at: new Date(),
+    ...changes,
+  })
 const tenant = (changes: Columns = {}) =>
   insertInto(db, 'tenants', { id: randomUUID(), name: randomUUID(), ...changes })
 const becoming = async (
@@ -138,6 +149,12 @@ const REFUSALS: [constraint: string, row: string, write: () => Promise<unknown>]
   ['orders_refund_status', 'a refunded amount on an unpaid order', () => order({ refunded_cents: 1 })],
   ['refunds_amount', 'a refund with an amount of zero', () => refund({ amount_cents: 0 })],
   ['ledger_entries_amount', 'a ledger row with an amount of zero', () => ledgerEntry({ amount_cents: 0 })],
+  [
+    'ledger_entries_reversal',
+    'a reversing entry that counts',
+    async () => ledgerEntry({ reversal_of: await ledgerEntry({ provider_ref: 'ch_taken_back' }) }),
+  ],
+  ['ledger_revisits_status', 'a revisit of what was declined', () => ledgerRevisit({ status: 'failed' })],
   ['evidence_source', 'evidence from an unknown source', () => evidence({ source: 'hearsay' })],
   ['evidence_verdict', 'evidence with an unknown verdict', () => evidence({ verdict: 'perhaps' })],
   ['tenants_limits', 'a negative rate', () => tenant({ new_keys_per_minute: -1 })],
@@ -153,7 +170,7 @@ describe('an impossible row', () => {
   it('is tested for every CHECK constraint, and for every rule of record_is_possible', async () => {
     const { rows } = await db.query<{ conname: string }>(
       `SELECT conname FROM pg_constraint WHERE contype = 'c' AND convalidated AND conrelid = ANY($1::regclass[])`,
-      [['idempotency_records', 'orders', 'refunds', 'ledger_entries', 'evidence', 'tenants']],
+      [['idempotency_records', 'orders', 'refunds', 'ledger_entries', 'evidence', 'ledger_revisits', 'tenants']],
     )
     const { rows: functions } = await db.query(`SELECT prosrc FROM pg_proc WHERE proname = 'record_is_possible'`)
     const rules = [...functions[0].prosrc.matchAll(/THEN '(records_\w+)'/g)].map(([, rule]) => rule)
@@ -204,6 +221,16 @@ describe('the ledger', () => {
     })
   })
 
+  it('lets an entry stop to count, once, and nothing else change with it', async () => {
+    const id = await ledgerEntry()
+    const refused = { code: '23514', message: 'the ledger is append-only' }
+    const change = (what: string) => db.query(`UPDATE ledger_entries SET ${what} WHERE id = $1`, [id])
+    await expect(change('reversed_at = now(), amount_cents = 1')).rejects.toMatchObject(refused)
+    await change('reversed_at = now()')
+    await expect(change('reversed_at = NULL')).rejects.toMatchObject(refused)
+    await expect(change("reversed_at = now() + interval '1 s'")).rejects.toMatchObject(refused)
+  })
+
   it('is append-only: a delete is refused', async () => {
     const id = await ledgerEntry()
     await expect(db.query('DELETE FROM ledger_entries WHERE id = $1', [id])).rejects.toMatchObject({ code: '23514' })
@@ -224,6 +251,13 @@ describe('the ledger', () => {
     await ledgerEntry({ provider_ref: 'ch_once', record_id })
     await expect(ledgerEntry({ provider_ref: 'ch_once' })).rejects.toMatchObject({ code: '23505' })
     await expect(ledgerEntry({ record_id })).rejects.toMatchObject({ code: '23505' })
+  })
+
+  it('has room for a reference and a record again once their row does not count any more', async () => {
+    const record_id = await recordIn(db, 'completed')
+    const id = await ledgerEntry({ provider_ref: 'ch_again', record_id })
+    await db.query('UPDATE ledger_entries SET reversed_at = now() WHERE id = $1', [id])
+    await ledgerEntry({ provider_ref: 'ch_again', record_id })
   })
 
   it('keeps its rows when their record is deleted, as do orders and evidence', async () => {

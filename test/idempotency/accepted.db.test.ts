@@ -150,10 +150,11 @@ describe('an accepted request that was proven not executed', () => {
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('is looked up at the provider by the second run before the second call', async () => {
+  it('is looked up at the provider by the second run before the second call where the record is in doubt', async () => {
     gateway.nextCall(refused)
     await place(accepted)
     await work()
+    await bench.doubt(key)
     await work()
     expect(gateway.lookUps).toHaveLength(1)
     expect(gateway.calls).toHaveLength(2)

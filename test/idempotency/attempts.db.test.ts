@@ -25,7 +25,7 @@ let key: string
 let body: ReturnType<typeof orderOf>
 const place = () => bench.place(gateway, body, { key })
 
-/** A first attempt that was refused before anything was sent. */
+/** A first attempt that was refused before anything was sent; and the record is in doubt, as after any other end. */
 beforeEach(async () => {
   gateway = scriptedGateway()
   key = newKey()
@@ -33,6 +33,7 @@ beforeEach(async () => {
   gateway.nextCall(refused)
   expect(toldBy(await place())).toBe('not_executed')
   expect(gateway.lookUps).toEqual([])
+  await bench.doubt(key)
 })
 
 const orders = () =>

@@ -33,6 +33,8 @@ const recordOf = (state: State, flags: Flags): KeyRecord => ({
   version: 1,
   recoveryPoint: 'charging',
   effectEvidence: flags.effectEvidence,
+  moneyDiffers: false,
+  inDoubt: false,
   leaseLeftMs: state === 'in_progress' ? (flags.leaseOver ? 0 : 1) : null,
   reconcileInMs: null,
   pastExpiry: flags.pastExpiry,

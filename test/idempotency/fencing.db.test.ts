@@ -2,7 +2,7 @@
 // for the owner of one that is claimed again.
 import { describe, expect, it } from 'vitest'
 import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import type { CallOutcome } from '../../lib/payments/gateway'
+import type { Called } from '../support/boundary'
 import {
   answerOf,
   barrier,
@@ -208,7 +208,7 @@ describe('a fenced owner of a record that a second attempt has claimed', () => {
   })
 
   describe('while the second attempt is calling the provider', () => {
-    async function bothCalled(secondOutcome: CallOutcome) {
+    async function bothCalled(secondOutcome: Called) {
       const first = await lateOwner(charged(ref('first')))
       const second = await ownerInCall(secondOutcome)
       expect(toldBy(await first.comesBack())).toBe('in_progress')

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { Outcome } from '../../lib/idempotency/run'
 import { release } from '../../lib/idempotency/sql/release'
-import type { CallOutcome } from '../../lib/payments/gateway'
+import type { Called } from '../support/boundary'
 import { type Barrier, barrier, toldBy } from '../support/boundary'
 import { bench, body, gateway, key, place } from './one-key'
 
@@ -15,7 +15,7 @@ export interface Late {
 }
 
 /** An owner that is held in its call, about to learn the outcome. */
-export async function ownerInCall(outcome: CallOutcome, asking = {}): Promise<Late> {
+export async function ownerInCall(outcome: Called, asking = {}): Promise<Late> {
   const call: Barrier = barrier()
   gateway.nextCall(async () => {
     await call.pass()
@@ -52,7 +52,7 @@ async function provenNotExecuted(): Promise<void> {
 }
 
 /** A first owner that is held in its call while the record is failed_retryable again. */
-export async function lateOwner(outcome: CallOutcome, asking = {}): Promise<Late> {
+export async function lateOwner(outcome: Called, asking = {}): Promise<Late> {
   const late = await ownerInCall(outcome, asking)
   await leaseRunsOut()
   await provenNotExecuted()

@@ -100,6 +100,7 @@ describe('an owner whose process was suspended', () => {
     const key = newKey()
     const body = orderOf()
     await bench.place(gateway, body, { key })
+    await bench.doubt(key)
     expect(toldBy(await bench.place(gateway, body, { key }))).toBe('not_executed')
     expect(gateway.calls).toHaveLength(1)
     expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', last_error_code: 'lease_too_short' })
@@ -118,6 +119,7 @@ describe('an owner whose process was suspended', () => {
       return { kind: 'not_found' }
     })
     await bench.place(gateway, body, { key })
+    await bench.doubt(key)
     expect(toldBy(await bench.place(gateway, body, { key }))).toBe('not_executed')
     expect(gateway.calls).toHaveLength(1)
   })

@@ -133,14 +133,22 @@ describe('a refund', () => {
 })
 
 describe('a second attempt', () => {
-  it('claims the key, looks up the charge, checks its lease, calls the provider and settles', async () => {
+  async function second({ inDoubt }: { inDoubt: boolean }): Promise<string[]> {
     const gateway = scriptedGateway()
     gateway.nextCall(refused)
     const body = orderOf()
     const key = newKey()
     await bench.place(gateway, body, { key })
-    const sent = await bench.sentBy(() => bench.place(gateway, body, { key }))
-    expect(verbs(sent)).toEqual(['reserve', 'find', 'claim', expect.stringContaining('SELECT 1'), 'settle'])
-    expect(verbs(sent)).not.toContain('transaction')
+    if (inDoubt) await bench.doubt(key)
+    return verbs(await bench.sentBy(() => bench.place(gateway, body, { key })))
+  }
+
+  it('claims the key, calls the provider and settles', async () => {
+    expect(await second({ inDoubt: false })).toEqual(['reserve', 'find', 'claim', 'settle'])
+  })
+
+  it('of a record in doubt looks up the charge and checks its lease before it calls', async () => {
+    const sent = await second({ inDoubt: true })
+    expect(sent).toEqual(['reserve', 'find', 'claim', expect.stringContaining('SELECT 1'), 'settle'])
   })
 })

@@ -8,7 +8,7 @@ import type { Statement } from '../../lib/db/together'
 import { CHANNEL } from '../../lib/idempotency/sql/notify'
 import { settle } from '../../lib/idempotency/sql/settle'
 import { openWaiting } from '../../lib/idempotency/waiting'
-import type { CallOutcome } from '../../lib/payments/gateway'
+import type { Called } from '../support/boundary'
 import {
   answerOf,
   barrier,
@@ -29,7 +29,7 @@ const LONG = 30_000
 const SOON = 8000
 
 /** An owner that is held in its call until the test lets the provider answer. */
-async function ownerInCall(outcome: () => CallOutcome, asking = {}) {
+async function ownerInCall(outcome: () => Called, asking = {}) {
   const call = barrier()
   gateway.nextCall(async () => {
     await call.pass()

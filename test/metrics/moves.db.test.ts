@@ -10,7 +10,7 @@ import { callOf } from '../../lib/operators/actor'
 import { applyProviderEvent } from '../../lib/reconciliation/evidence'
 import { reconcile } from '../../lib/reconciliation/reconcile'
 import { resolve } from '../../lib/reconciliation/resolve'
-import { connectionLost, isSettle, newRef } from '../support/boundary'
+import { connectionLost, isSettle, newRef, reported } from '../support/boundary'
 import { type Counted, ORDERS, openCounted, statusOf } from './counted'
 import { orderOf } from './node'
 
@@ -104,9 +104,8 @@ describe('the move metric', () => {
     const told = async () =>
       applyProviderEvent(site.node.boundary, site.node.operations, {
         id: `evt_${randomUUID()}`,
-        effect: 'charge',
         providerKey: providerKeyOf((await seen(key)).id),
-        outcome: { kind: 'succeeded', providerRef: newRef() },
+        outcome: reported(newRef()),
       })
     expect(await moved(told)).toEqual({ recharged: 1 })
     expect(await moved(told)).toEqual({})

@@ -116,7 +116,7 @@ describe('one sandbox effect per key', () => {
     const second = withKeys().execute(request)
     await untilWaiting(1)
     await outside.query('COMMIT')
-    expect(await second).toEqual({ ...first, kind: 'declined' })
+    expect(await second).toEqual({ kind: 'declined', providerRef: (first as { providerRef: string }).providerRef })
     expect(await entryCount(request)).toBe(1)
   })
 

@@ -45,8 +45,7 @@ async function entries(request: EffectRequest) {
 }
 
 function found(request: EffectRequest) {
-  const { amountCents, currency } = request
-  return { kind: 'succeeded', providerRef: expect.any(String), amountCents, currency, createdAt: expect.any(Date) }
+  return { ...succeeded(request), createdAt: expect.any(Date) }
 }
 
 async function elapsedMs<T>(work: () => Promise<T>): Promise<[T, number]> {
@@ -55,7 +54,15 @@ async function elapsedMs<T>(work: () => Promise<T>): Promise<[T, number]> {
 }
 
 const TIMEOUT = { kind: 'unclear', code: 'timeout' }
-const SUCCEEDED = { kind: 'succeeded', providerRef: expect.any(String) }
+const SUCCEEDED = expect.objectContaining({ kind: 'succeeded', providerRef: expect.any(String) })
+const succeeded = ({ kind: effect, amountCents, currency, orderId }: EffectRequest) => ({
+  kind: 'succeeded',
+  providerRef: expect.any(String),
+  effect,
+  amountCents,
+  currency,
+  orderId,
+})
 
 describe.concurrent.each([
   { idempotent: true, kind: 'charge' },
@@ -70,7 +77,7 @@ describe.concurrent.each([
     const first = await sandbox(idempotent).execute(request)
     const prefix = kind === 'charge' ? 'sbx_ch_' : 'sbx_re_'
     expect(first).toEqual({
-      kind: 'succeeded',
+      ...succeeded(request),
       providerRef: expect.stringMatching(`^${prefix}[0-7][0-9a-hjkmnp-tv-z]{25}$`),
     })
     expect(await sandbox(idempotent).lookUp(request)).toEqual({ ...found(request), ...first })

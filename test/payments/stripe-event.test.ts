@@ -18,8 +18,15 @@ describe('a Stripe event', () => {
   const told = (kind: string, providerRef: string) => ({
     id: 'evt_1',
     providerKey: 'oo_1',
-    effect: providerRef.startsWith('re_') ? 'refund' : 'charge',
-    outcome: { kind, providerRef },
+    outcome: {
+      kind,
+      providerRef,
+      ...(providerRef.startsWith('re_')
+        ? { effect: 'refund', amountCents: 700 }
+        : { effect: 'charge', amountCents: 2500 }),
+      currency: 'EUR',
+      orderId: null,
+    },
   })
   const status = (state: string) => refund({ status: state, ...OURS })
 

@@ -46,8 +46,10 @@ describe('the Stripe lookup of a charge', () => {
     expect(await gateway().lookUp(charge())).toEqual({
       kind: 'succeeded',
       providerRef: 'pi_us',
+      effect: 'charge',
       amountCents: 2400,
       currency: 'EUR',
+      orderId: null,
       createdAt: new Date(intent.created * 1000),
     })
   })
@@ -141,7 +143,15 @@ describe('the Stripe lookup of a refund', () => {
   it.each([
     [
       'succeeded',
-      { kind: 'succeeded', providerRef: 're_us', amountCents: 700, currency: 'EUR', createdAt: expect.any(Date) },
+      {
+        kind: 'succeeded',
+        providerRef: 're_us',
+        effect: 'refund',
+        amountCents: 700,
+        currency: 'EUR',
+        orderId: null,
+        createdAt: expect.any(Date),
+      },
     ],
     ['pending', { kind: 'pending', providerRef: 're_us' }],
     ['requires_action', { kind: 'pending', providerRef: 're_us' }],
@@ -183,7 +193,7 @@ describe('the Stripe list of a time window', () => {
   it('has intents and refunds, with our key and without, final and pending', async () => {
     const created = at(FROM) + 60
     const createdAt = new Date(created * 1000)
-    const money = { amountCents: 2500, currency: 'EUR', createdAt }
+    const money = { amountCents: 2500, currency: 'EUR', orderId: null, createdAt }
     serve(
       [
         paymentIntent({ id: 'pi_us', created, ...OURS }),

@@ -28,7 +28,11 @@ const REFUSED = { type: 'invalid_request_error' }
 describe('the outcome of a charge', () => {
   const failed = paymentIntent({ id: 'pi_no', status: 'requires_payment_method', last_payment_error: {} })
   const CASES: [string, Reply, object][] = [
-    ['succeeded', answered(paymentIntent()), { kind: 'succeeded', providerRef: 'pi_1' }],
+    [
+      'succeeded',
+      answered(paymentIntent()),
+      { kind: 'succeeded', providerRef: 'pi_1', effect: 'charge', amountCents: 2500, currency: 'EUR', orderId: null },
+    ],
     ...['processing', 'requires_action', 'requires_capture', 'requires_confirmation', 'something_new'].map(
       (status): [string, Reply, object] => [
         status,

@@ -7,7 +7,7 @@ import { sweepLeases } from '../../lib/idempotency/sql/lease-over'
 import { outcomeUnknown } from '../../lib/idempotency/sql/outcome-unknown'
 import { release } from '../../lib/idempotency/sql/release'
 import { applyProviderEvent } from '../../lib/reconciliation/evidence'
-import { storeOn, toldBy } from '../support/boundary'
+import { reported, storeOn, toldBy } from '../support/boundary'
 import { LOST, type Meeting, type OneKey, openMeeting } from './meeting'
 
 let meeting: Meeting
@@ -154,8 +154,7 @@ describe('evidence that arrives before the reservation is committed', () => {
     const event = {
       id: `evt_${one.key}`,
       providerKey: charge!.provider_key,
-      effect: 'charge',
-      outcome: { kind: 'succeeded', providerRef: charge!.ref },
+      outcome: reported(charge!.ref),
     } as const
     expect(await applyProviderEvent(meeting.bench.boundary, one.operations, event)).toBe('record_gone')
     call.open()

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { settleByEvidence } from '../../lib/idempotency/settle-by-evidence'
 import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { connectionLost, isSettle, tampered, toldBy } from '../support/boundary'
+import { connectionLost, found, isSettle, tampered, toldBy } from '../support/boundary'
 import { LOST, type Meeting, type OneKey, openMeeting, REFUSED } from './meeting'
 
 let meeting: Meeting
@@ -299,11 +299,153 @@ describe('evidence that can’t be booked', () => {
   })
 })
 
-describe('evidence of another kind of effect', () => {
-  it('does not settle a record: a refund under an order’s key opens a discrepancy', async () => {
+const OTHER_MONEY = [
+  ['another amount', { money: { amountCents: 1 } }],
+  ['another currency', { money: { currency: 'JPY' } }],
+  ['another order', { money: { orderId: 'ord_of_somebody_else' } }],
+  ['another kind of effect', { effect: 'refund' }],
+] as const
+
+describe('evidence of other money', () => {
+  const leftToPeople = {
+    state: 'unknown',
+    last_error_code: 'amount_differs',
+    effect_evidence: false,
+    money_differs: true,
+  }
+
+  it.each(OTHER_MONEY)('of %s leaves an unknown outcome to people, and nothing settles it by itself', async (_, of) => {
     await unknown()
-    expect(await one.webhook({ effect: 'refund', ref: ref('strange') })).toBe('record_gone')
-    expect(await one.record()).toMatchObject({ state: 'unknown', effect_evidence: false })
-    expect(await one.discrepancies()).toMatchObject([{ kind: 'contradicting_evidence' }])
+    expect(await one.webhook({ ...of, ref: ref('strange') })).toBe('kept')
+    expect(await one.record()).toMatchObject({ ...leftToPeople, reconcile_after: null })
+    expect((await one.record()).dead_lettered_at).not.toBeNull()
+    expect(await one.discrepancies()).toMatchObject([{ kind: 'amount_differs' }])
+
+    expect(await one.webhook(), 'right money, later').toBe('kept')
+    await one.reconcileDue()
+    await one.sweep()
+    expect(await one.reconcile()).toMatchObject({ verdict: 'succeeded', settled: false, state: 'unknown' })
+    expect(await one.told()).toBe('unknown')
+    expect(await one.record()).toMatchObject(leftToPeople)
+  })
+
+  it('takes a key back that was taken for not executed, so that no claim is given', async () => {
+    await failedRetryable()
+    expect(await one.webhook({ money: { amountCents: 1 } })).toBe('kept')
+    expect(await one.record()).toMatchObject(leftToPeople)
+    expect(await one.told()).toBe('unknown')
+    expect(one.provider.calls).toBe(1)
+  })
+
+  it.each([
+    ['gives up', LOST],
+    ['is refused', REFUSED],
+    ['is declined', { kind: 'declined', providerRef: 'ch_no' }],
+  ] as const)('is kept while an owner holds the record, and outranks an owner who %s', async (_, outcome) => {
+    const call = one.provider.hold('called')
+    one.provider.answerCallWith(outcome)
+    const owner = one.request()
+    await call.reached
+    expect(await one.webhook({ money: { amountCents: 1 } })).toBe('kept')
+    expect(await one.record()).toMatchObject({ state: 'in_progress', money_differs: true })
+    call.open()
+    expect(toldBy(await owner)).toBe('outcome_unknown')
+    expect(await one.record()).toMatchObject(leftToPeople)
+  })
+
+  it('does not keep an owner from its own success, and stays a discrepancy', async () => {
+    const call = one.provider.hold('called')
+    const owner = one.request()
+    await call.reached
+    await one.webhook({ money: { amountCents: 1 } })
+    call.open()
+    expect(toldBy(await owner)).toBe('201')
+    expect(await one.record()).toMatchObject({ state: 'completed', money_differs: false })
+    expect(await one.discrepancies()).toMatchObject([{ kind: 'amount_differs' }])
+  })
+
+  it('kept while an owner held the record is a dead letter when the lease is over', async () => {
+    const call = one.provider.hold('called')
+    const owner = one.request()
+    await call.reached
+    await one.webhook({ money: { amountCents: 1 } })
+    await meeting.bench.endLease(one.key)
+    await one.sweep()
+    expect(await one.record()).toMatchObject({ ...leftToPeople, reconcile_after: null })
+    call.open()
+    expect(toldBy(await owner)).toBe('unknown')
+    expect(await one.record()).toMatchObject(leftToPeople)
+  })
+
+  it('from the owner’s own call gets its client a 504, and is left to people', async () => {
+    one.provider.answerCallWith({
+      kind: 'succeeded',
+      providerRef: ref('own'),
+      effect: 'charge',
+      amountCents: 1,
+      currency: 'USD',
+      orderId: null,
+    })
+    expect(await one.told()).toBe('outcome_unknown')
+    expect(await one.record()).toMatchObject({ ...leftToPeople, reconcile_after: null })
+    expect(await evidence()).toMatchObject([{ source: 'owner', verdict: 'succeeded' }])
+    expect(await one.discrepancies()).toMatchObject([{ kind: 'amount_differs' }])
+  })
+
+  it('from the reconciler’s look-up is left to people', async () => {
+    await unknown()
+    one.provider.answerLookUpWith(found(ref('seen'), { amountCents: 1 }))
+    expect(await one.reconcile()).toMatchObject({ verdict: 'succeeded', settled: false, deadLettered: true })
+    expect(await one.record()).toMatchObject(leftToPeople)
+  })
+
+  it('from the look-up before a further attempt is left to people, and the provider is not called', async () => {
+    await unknown()
+    await one.pastSettleWindow()
+    one.provider.answerLookUpWith({ kind: 'not_found' })
+    await one.reconcile()
+    one.provider.answerLookUpWith(found(ref('seen'), { currency: 'JPY' }))
+    expect(await one.told()).toBe('outcome_unknown')
+    expect(await one.record()).toMatchObject(leftToPeople)
+    expect(one.provider.calls).toBe(1)
+  })
+
+  it.each([false, true])(
+    'about a completed key only opens the discrepancy, when it is expired: %s',
+    async (expired) => {
+      await one.told()
+      if (expired) {
+        await meeting.bench.endRetention(one.key)
+        await one.reap()
+      }
+      expect(await one.webhook({ money: { amountCents: 1 } })).toBe('kept')
+      expect(await one.state()).toBe(expired ? 'expired' : 'completed')
+      expect(await one.discrepancies()).toMatchObject([{ kind: 'amount_differs' }])
+    },
+  )
+
+  it('of a decline proves nothing, and moves nothing', async () => {
+    await unknown()
+    expect(await one.webhook({ kind: 'declined', ref: ref('no'), money: { amountCents: 1 } })).toBe('kept')
+    expect(await one.record()).toMatchObject({ state: 'unknown', money_differs: false, dead_lettered_at: null })
+    expect(await one.discrepancies()).toEqual([])
+  })
+})
+
+describe('an attempt after the first', () => {
+  it('calls without a look-up where every attempt ended with its own owner’s proof', async () => {
+    one.provider.answerCallWith(REFUSED, { arrives: false })
+    await one.told()
+    expect(await one.told()).toBe('201')
+    expect(one.provider).toMatchObject({ calls: 2, lookUps: 0 })
+  })
+
+  it('looks the charge up first where an attempt ended in another way', async () => {
+    one.provider.answerCallWith(LOST, { arrives: false })
+    await one.told()
+    await one.pastSettleWindow()
+    await one.reconcile()
+    expect(await one.told()).toBe('201')
+    expect(one.provider).toMatchObject({ calls: 2, lookUps: 2 })
   })
 })

@@ -7,7 +7,7 @@ import { progressOf } from '../../lib/maintenance/daemon'
 import { startRun } from '../../lib/maintenance/runs'
 import type { LookUpRequest } from '../../lib/payments/gateway'
 import { createSandbox } from '../../lib/payments/sandbox'
-import { newRef } from '../support/boundary'
+import { found, newRef } from '../support/boundary'
 import {
   age,
   asked,
@@ -148,7 +148,7 @@ describe('the window of the ledger comparison', () => {
     })
 
     it('looks the charge up by its key instead of in the provider’s list', async () => {
-      gateway.nextLookUp(() => ({ kind: 'succeeded', providerRef: late.ref, amountCents: 2500, currency: 'USD' }))
+      gateway.nextLookUp(() => found(late.ref))
       expect(await compare()).toEqual({ listed: 0, booked: 1, unconfirmed: 0 })
       expect(gateway.lookUps).toMatchObject([
         { kind: 'charge', providerKey: providerKeyOf(late.id) } satisfies Partial<LookUpRequest>,

@@ -13,12 +13,22 @@ import { runOnce } from '../../lib/maintenance/daemon'
 import { reaper } from '../../lib/maintenance/reaper'
 import { sweeper } from '../../lib/maintenance/sweeper'
 import type { OrderRequest } from '../../lib/orders/schema'
-import type { CallOutcome, Gateway, LookUpOutcome } from '../../lib/payments/gateway'
+import type { CallOutcome, Effected, Gateway, LookUpOutcome } from '../../lib/payments/gateway'
 import { createSandbox } from '../../lib/payments/sandbox'
 import { applyProviderEvent } from '../../lib/reconciliation/evidence'
 import { type Reconciliation, reconcile } from '../../lib/reconciliation/reconcile'
 import { reconciler } from '../../lib/reconciliation/reconciler'
-import { type Asking, type Barrier, barrier, newKey, openBench, orderOf, tampered, toldBy } from '../support/boundary'
+import {
+  type Asking,
+  type Barrier,
+  barrier,
+  newKey,
+  openBench,
+  orderOf,
+  reported,
+  tampered,
+  toldBy,
+} from '../support/boundary'
 
 type Point = 'calling' | 'called' | 'asked'
 
@@ -130,6 +140,7 @@ export async function openMeeting() {
           ref: string
           kind: 'succeeded' | 'declined'
           effect: 'charge' | 'refund'
+          money: Partial<Pick<Effected, 'amountCents' | 'currency' | 'orderId'>>
           store: Store
         }> = {},
       ) {
@@ -138,8 +149,7 @@ export async function openMeeting() {
         const event = {
           id: of.id ?? `evt_${++events}_${key}`,
           providerKey: charge?.provider_key ?? `onceover-${recordId[0]!.id}`,
-          effect: of.effect ?? 'charge',
-          outcome: { kind: of.kind ?? 'succeeded', providerRef: of.ref ?? charge!.ref },
+          outcome: reported(of.ref ?? charge!.ref, { kind: of.kind, effect: of.effect, ...of.money }),
         } as const
         return applyProviderEvent(through(of.store), operations, event) as Promise<Applied>
       },

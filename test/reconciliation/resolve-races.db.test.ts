@@ -7,7 +7,7 @@ import { isRefused } from '../../lib/operators/refusal'
 import { applyProviderEvent } from '../../lib/reconciliation/evidence'
 import { reconcile } from '../../lib/reconciliation/reconcile'
 import { type Decision, type Resolution, resolve } from '../../lib/reconciliation/resolve'
-import { type Bench, barrier, found, isSettle, openBench, timedOut, toldBy } from '../support/boundary'
+import { type Bench, barrier, found, isSettle, openBench, reported, timedOut, toldBy } from '../support/boundary'
 import { type Desk, OLGA, openDesk, PETR, REASON, UNREACHABLE } from './desk'
 import { heldBefore, isRelease, type Meeting, openMeeting } from './meeting'
 
@@ -95,8 +95,7 @@ describe('an operator’s decision', () => {
     applyProviderEvent(desk.boundary, desk.operations, {
       id: `evt_${key.id}_${ref}`,
       providerKey: `onceover-${key.id}`,
-      effect: 'charge',
-      outcome: { kind, providerRef: ref },
+      outcome: reported(ref, { kind }),
     })
 
   it('is refused when a webhook settles the key during the look-up', async () => {

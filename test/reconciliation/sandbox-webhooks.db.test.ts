@@ -175,8 +175,14 @@ describe('a webhook delivery', () => {
       event: {
         id,
         providerKey: request.providerKey,
-        effect: 'charge',
-        outcome: { kind: 'succeeded', providerRef: ref },
+        outcome: {
+          kind: 'succeeded',
+          providerRef: ref,
+          effect: 'charge',
+          amountCents: 2500,
+          currency: 'EUR',
+          orderId: request.orderId,
+        },
       },
     })
     expect(await rows()).toMatchObject([{ delivered: true, attempts: 1 }])

@@ -103,6 +103,7 @@ export function entry(
     status: 'succeeded',
     amountCents: 2500,
     currency: 'USD',
+    orderId: null,
     createdAt: new Date(Date.now() - agoMs),
     ...changes,
   }

@@ -15,7 +15,14 @@ import { enqueueAccepted } from '../../lib/jobs/enqueue'
 import { placeOrder } from '../../lib/orders/place-order'
 import { refundOrder } from '../../lib/orders/refund-order'
 import type { OrderRequest, RefundRequest } from '../../lib/orders/schema'
-import type { CallOutcome, EffectRequest, Gateway, LookUpOutcome, LookUpRequest } from '../../lib/payments/gateway'
+import type {
+  CallOutcome,
+  Effected,
+  EffectRequest,
+  Gateway,
+  LookUpOutcome,
+  LookUpRequest,
+} from '../../lib/payments/gateway'
 import { cloneDatabase } from './database'
 
 export const TENANT = 'ten_bench'
@@ -48,31 +55,46 @@ export function barrier(parties = 1): Barrier {
   }
 }
 
+type Charged = { kind: 'succeeded'; providerRef: string } & Partial<Effected>
+export type Called = Exclude<CallOutcome, { kind: 'succeeded' }> | Charged
+
 export interface ScriptedGateway extends Gateway {
   readonly calls: EffectRequest[]
   readonly lookUps: LookUpRequest[]
   /** What the next calls do, in order; when there is none left, a call succeeds. */
-  nextCall(...script: ((request: EffectRequest) => CallOutcome | Promise<CallOutcome>)[]): void
+  nextCall(...script: ((request: EffectRequest) => Called | Promise<Called>)[]): void
   /** Likewise; when there is none left, nothing is found. */
   nextLookUp(...script: ((request: LookUpRequest) => LookUpOutcome | Promise<LookUpOutcome>)[]): void
 }
 
 export const newRef = (): string => `ch_${randomUUID()}`
-export const charged = (providerRef = newRef()): CallOutcome => ({ kind: 'succeeded', providerRef })
+/** Of whatever money it was asked for. */
+export const charged = (providerRef = newRef()): Charged => ({ kind: 'succeeded', providerRef })
 export const declined = (providerRef = newRef()): CallOutcome => ({ kind: 'declined', providerRef })
 export const refused = (): CallOutcome => ({ kind: 'not_executed', code: 'connection_refused' })
 export const timedOut = (): CallOutcome => ({ kind: 'unclear', code: 'timeout' })
-export const found = (providerRef = newRef()): LookUpOutcome => ({
-  kind: 'succeeded',
-  providerRef,
-  amountCents: 2500,
-  currency: 'USD',
-})
+/** The order of `orderOf`, charged. */
+export const found = (providerRef = newRef(), other: Partial<Effected> = {}) =>
+  ({ kind: 'succeeded', ...effected(providerRef, other) }) as const satisfies LookUpOutcome
+export const reported = (
+  providerRef: string,
+  { kind = 'succeeded', ...other }: Partial<Effected> & { kind?: 'succeeded' | 'declined' } = {},
+) => ({ kind, ...effected(providerRef, other) })
+
+function effected(providerRef: string, { effect, amountCents, currency, orderId }: Partial<Effected>): Effected {
+  return {
+    providerRef,
+    effect: effect ?? 'charge',
+    amountCents: amountCents ?? 2500,
+    currency: currency ?? 'USD',
+    orderId: orderId ?? null,
+  }
+}
 
 export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
   const calls: EffectRequest[] = []
   const lookUps: LookUpRequest[] = []
-  const callScript: ((request: EffectRequest) => CallOutcome | Promise<CallOutcome>)[] = []
+  const callScript: ((request: EffectRequest) => Called | Promise<Called>)[] = []
   const lookUpScript: ((request: LookUpRequest) => LookUpOutcome | Promise<LookUpOutcome>)[] = []
   return {
     name: 'sandbox',
@@ -83,12 +105,15 @@ export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
     nextLookUp: (...script) => void lookUpScript.push(...script),
     async execute(request) {
       calls.push(request)
-      return (callScript.shift() ?? (() => charged()))(request)
+      const outcome = await (callScript.shift() ?? (() => charged()))(request)
+      const { kind: effect, amountCents, currency, orderId } = request
+      return outcome.kind === 'succeeded' ? { effect, amountCents, currency, orderId, ...outcome } : outcome
     },
     async lookUp(request) {
       lookUps.push(request)
       return (lookUpScript.shift() ?? (() => ({ kind: 'not_found' }) as const))(request)
     },
+    findByRef: async () => 'unreachable',
     async *list() {},
   }
 }
@@ -152,6 +177,9 @@ export interface RecordRow {
   settles_at: Date | null
   awaited: boolean
   effect_evidence: boolean
+  money_differs: boolean
+  in_doubt: boolean
+  dead_lettered_at: Date | null
   response_status: number | null
   response_body: string | null
   effect_ref: string | null
@@ -248,6 +276,10 @@ export async function openBench(options: { leaseMs?: number; settleMs?: number }
       return JSON.parse(answerOf(outcome).body).id
     },
     /** As if all of the lease had passed. */
+    /** As if an attempt had ended without its owner's proof: the next one looks before it calls. */
+    async doubt(key: string): Promise<void> {
+      await db.query('UPDATE idempotency_records SET in_doubt = true WHERE key = $1', [key])
+    },
     async endLease(key: string): Promise<void> {
       const ended = await db.query(
         `UPDATE idempotency_records SET locked_until = clock_timestamp() - interval '1 ms'

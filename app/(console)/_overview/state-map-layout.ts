@@ -118,6 +118,11 @@ export const WIDE: MapLayout = {
       tip: { x: 416, y: 352, to: 'left' },
       label: { x: 459, y: 342, anchor: 'middle', rate: { x: 459, y: 370 } },
     },
+    disputed: {
+      path: 'M416 322H492',
+      tip: { x: 500, y: 322, to: 'right' },
+      label: { x: 459, y: 313, anchor: 'middle', rateOnly: true },
+    },
     recharged: {
       path: 'M416 392H436a8 8 0 0 0 8-8V268a8 8 0 0 1 8-8H672a8 8 0 0 0 8-8V238',
       tip: { x: 680, y: 230, to: 'up' },
@@ -206,6 +211,11 @@ export const NARROW: MapLayout = {
       path: 'M250 296V250',
       tip: { x: 250, y: 242, to: 'up' },
       label: { x: 240, y: 266, anchor: 'end', rate: { x: 240, y: 282 } },
+    },
+    disputed: {
+      path: 'M290 242V288',
+      tip: { x: 290, y: 296, to: 'down' },
+      label: { x: 298, y: 274, rateOnly: true },
     },
     recharged: {
       path: 'M186 242V252a8 8 0 0 1-8 8H170a8 8 0 0 0-8 8V456a8 8 0 0 1-8 8H136',

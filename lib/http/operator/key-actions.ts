@@ -77,7 +77,8 @@ export const resolveKey = operatorCall({
   summary: 'Decide what became of a key',
   description:
     'For a key whose outcome is unknown, where you know it from elsewhere, such as the provider’s own dashboard. The ' +
-    'provider is asked once more: where it can be reached, it has to agree. The key’s client then gets the answer that ' +
+    'provider is asked once more, by the key and by the reference: where it can be reached, it has to agree, also about ' +
+    'the money, unless you accept what it moved. The key’s client then gets the answer that ' +
     'it would have had; a request that was not executed may be run again.',
   role: 'operator',
   body: z
@@ -86,6 +87,17 @@ export const resolveKey = operatorCall({
       providerRef: ProviderRef.optional().meta({
         description: 'The provider’s reference; required with `succeeded`, and none with `not_executed`',
       }),
+      accept: z
+        .strictObject({
+          amountCents: z.int().min(1),
+          currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code'),
+        })
+        .optional()
+        .meta({
+          description:
+            'With `succeeded`, where the provider moved other money than the key asked for: its own amount and currency, ' +
+            'which are booked as such. The discrepancy stays open',
+        }),
       reason: reasonOf(10),
       version: Version,
     })

@@ -37,6 +37,6 @@ export async function stillOwned(
   const rows = await store.query(sql`
     SELECT 1 FROM idempotency_records
     WHERE id = ${o.recordId} AND state = 'in_progress' AND attempt = ${o.attempt}::int AND NOT effect_evidence
-      AND locked_until > clock_timestamp() + ${o.forMs}::float8 * interval '1 ms'`)
+      AND NOT money_differs AND locked_until > clock_timestamp() + ${o.forMs}::float8 * interval '1 ms'`)
   return rows.length > 0
 }

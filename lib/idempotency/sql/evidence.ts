@@ -7,7 +7,10 @@ import type { Executed } from '../operation'
 import type { State } from '../states'
 import { appended, NOW, type TimelineEvent } from './event'
 
-export type EvidenceSource = 'late_owner' | 'look_up' | 'webhook' | 'operator'
+/** The code of a record that has evidence of other money, and the kind of its discrepancy. */
+export const AMOUNT_DIFFERS = 'amount_differs'
+
+export type EvidenceSource = 'owner' | 'late_owner' | 'look_up' | 'webhook' | 'operator'
 
 export interface Evidence {
   recordId: string
@@ -17,16 +20,21 @@ export interface Evidence {
   /** The attempt that it speaks of; null where the source can't tell. */
   attempt: number | null
   executed: Executed
-  /** The type of the resource that it speaks of; a record of another is not meant, whatever its key. */
-  about?: string
+  /** It speaks of other money than the record's own: it is kept, and proves nothing. */
+  differs?: boolean
   /** Whether the domain, which outlives the record, has this effect: a condition. Without it, it has none. */
   booked?: Sql
+  /** Whether the domain has it with other money: a condition. */
+  bookedOtherwise?: Sql
 }
 
 export interface KeptEvidence {
+  /** Before and after. */
+  was: State
   state: State
   attempt: number
   endpoint: string
+  tenantId: string
 }
 
 /**
@@ -40,26 +48,34 @@ export interface KeptEvidence {
 export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Promise<KeptEvidence | null> {
   const { kind, ref, shown } = e.executed
   const charged = kind === 'succeeded'
+  const differs = e.differs ?? false
+  const otherMoney = charged && differs
   const event: TimelineEvent = { event: 'evidence', by: e.source, source: e.source, verdict: kind }
   if (e.attempt !== null) event.attempt = e.attempt
   const [row] = await store.query<KeptEvidence>(sql`
     WITH subject AS MATERIALIZED (
-      SELECT id, state, attempt, endpoint FROM idempotency_records WHERE id = ${e.recordId}
-        AND resource_type IS NOT DISTINCT FROM coalesce(${e.about ?? null}, resource_type)
-      FOR UPDATE
+      SELECT id, state, attempt, endpoint, tenant_id FROM idempotency_records WHERE id = ${e.recordId} FOR UPDATE
     ), kept AS (
       INSERT INTO evidence (id, record_id, source, source_id, attempt, verdict, detail)
       SELECT ${newId('evd')}, (SELECT id FROM subject), ${e.source}, ${e.sourceId},
-        coalesce(${e.attempt}::int, (SELECT attempt FROM subject), 0), ${kind}, ${JSON.stringify({ ref, shown })}::jsonb
+        coalesce(${e.attempt}::int, (SELECT attempt FROM subject), 0), ${kind},
+        ${JSON.stringify({ ref, shown, ...(differs ? { differs } : {}) })}::jsonb
       ON CONFLICT (source, source_id) DO NOTHING
       RETURNING id
     ), touched AS (
       UPDATE idempotency_records r SET
-        version = version + 1, effect_evidence = effect_evidence OR ${charged}::boolean,
-        timeline = ${appended(event)}
+        version = version + 1, timeline = ${appended(event)}, ${otherMoney ? OTHER_MONEY : ownMoney(charged && !differs)}
       FROM subject, kept, ${NOW}
       WHERE r.id = subject.id
       RETURNING r.*
+    ), differing AS (
+      INSERT INTO discrepancies (id, kind, subject, record_id, detail)
+      SELECT ${newId('dis')}, ${AMOUNT_DIFFERS}, ${ref}, ${e.recordId},
+        jsonb_build_object('provider', ${JSON.stringify({ ref, ...shown })}::jsonb, 'source', ${e.source}::text,
+          'state', t.state)
+      FROM kept LEFT JOIN touched t ON true
+      WHERE ${charged}::boolean AND (${differs}::boolean OR ${e.bookedOtherwise ?? sql`false`})
+      ON CONFLICT (kind, subject) DO NOTHING
     ), contradicted AS (
       -- a charge that the final answer does not tell of, or a decline of the very charge that it does tell of
       INSERT INTO discrepancies (id, kind, subject, record_id, detail)
@@ -74,11 +90,24 @@ export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Pr
       END
       ON CONFLICT (kind, subject) DO NOTHING
     )
-    SELECT state, attempt, endpoint FROM touched
-    UNION ALL
-    SELECT state, attempt, endpoint FROM subject WHERE NOT EXISTS (SELECT 1 FROM kept)`)
+    SELECT s.state AS was, coalesce(t.state, s.state) AS state, s.attempt, s.endpoint, s.tenant_id AS "tenantId"
+    FROM subject s LEFT JOIN touched t ON true`)
   return row ?? null
 }
+
+/** Evidence of the record's own money; none while there is evidence of other money, which outranks it. */
+const ownMoney = (charged: boolean): Sql =>
+  sql`effect_evidence = effect_evidence OR (${charged}::boolean AND NOT money_differs)`
+
+/** Who owns it ends his attempt first. Without an owner it is a person's from now on, also if it was taken for not executed. */
+const OTHER_MONEY: Sql = sql`
+  effect_evidence = effect_evidence AND r.state NOT IN ('in_progress', 'unknown', 'failed_retryable'),
+  money_differs = r.state IN ('in_progress', 'unknown', 'failed_retryable'),
+  state = CASE WHEN r.state = 'failed_retryable' THEN 'unknown' ELSE r.state END,
+  in_doubt = in_doubt OR r.state IN ('unknown', 'failed_retryable'),
+  reconcile_after = CASE WHEN r.state NOT IN ('unknown', 'failed_retryable') THEN reconcile_after END,
+  dead_lettered_at = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN now.at ELSE dead_lettered_at END,
+  last_error_code = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN ${AMOUNT_DIFFERS} ELSE last_error_code END`
 
 /** The evidence is kept, and the domain's own rules refuse what it means. */
 export async function openUnbookable(
@@ -95,12 +124,24 @@ export async function openUnbookable(
     ON CONFLICT (kind, subject) DO NOTHING`)
 }
 
-/** The evidence of an effect that is stored for a record, whatever its state: what it is settled with. */
-export async function effectEvidence(store: Pick<Store, 'query'>, recordId: string): Promise<Executed | null> {
-  const [row] = await store.query<{ ref: string }>(sql`
-    SELECT detail->>'ref' AS ref FROM evidence
-    WHERE record_id = ${recordId} AND verdict = 'succeeded' ORDER BY created_at, id LIMIT 1`)
-  return row ? { kind: 'succeeded', ref: row.ref } : null
+/** Evidence of other money than the record's. */
+const DIFFERS: Sql = sql`coalesce((detail->>'differs')::boolean, false)`
+
+export interface StoredEvidence {
+  /** The effect that the record is settled with, whatever its state; none while there is evidence of other money. */
+  effect: Executed | null
+  moneyDiffers: boolean
+}
+
+export async function storedEvidence(store: Pick<Store, 'query'>, recordId: string): Promise<StoredEvidence> {
+  const [row] = await store.query<{ ref: string | null; money_differs: boolean }>(sql`
+    SELECT r.money_differs, (
+      SELECT detail->>'ref' FROM evidence
+      WHERE record_id = r.id AND verdict = 'succeeded' AND NOT ${DIFFERS}
+      ORDER BY created_at, id LIMIT 1) AS ref
+    FROM idempotency_records r WHERE r.id = ${recordId}`)
+  const moneyDiffers = row?.money_differs ?? false
+  return { moneyDiffers, effect: row?.ref && !moneyDiffers ? { kind: 'succeeded', ref: row.ref } : null }
 }
 
 export interface Proof {
@@ -115,13 +156,14 @@ export interface Proof {
  * What stored evidence proves about a record that nobody owns: the one rule for what evidence may move. A charge
  * settles an unknown outcome and takes back "proven not executed". A decline settles an unknown outcome only if no
  * other attempt can still be charged: there was no other, or it speaks of the last one and was learned after the
- * window of them all. A webhook does not say which attempt it speaks of; a look-up then has to.
+ * window of them all. A webhook does not say which attempt it speaks of; a look-up then has to. Evidence of other money
+ * proves nothing, and while there is any nothing else does.
  */
 export async function proofOf(store: Pick<Store, 'query'>, recordId: string): Promise<Proof | null> {
   const [row] = await store.query<{ verdict: Executed['kind']; ref: string } & Omit<Proof, 'executed'>>(sql`
     SELECT e.verdict, e.detail->>'ref' AS ref, e.source, r.state, r.attempt
     FROM idempotency_records r JOIN evidence e ON e.record_id = r.id
-    WHERE r.id = ${recordId} AND (
+    WHERE r.id = ${recordId} AND NOT r.money_differs AND NOT ${DIFFERS} AND (
       (e.verdict = 'succeeded' AND r.state IN ('unknown', 'failed_retryable'))
       OR (e.verdict = 'declined' AND r.state = 'unknown'
         AND (r.attempt = 1

@@ -4,6 +4,7 @@ import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import type { State } from '../states'
 import { appended, HAS_EVIDENCE, NOW } from './event'
+import { AMOUNT_DIFFERS } from './evidence'
 import { NOTIFY_WAITERS } from './notify'
 
 export interface MovedByLease {
@@ -19,7 +20,7 @@ export interface MovedByLease {
 export const LEASE_IS_OVER: Sql = sql`r.state = 'in_progress' AND r.locked_until <= clock_timestamp()`
 
 /** Where it goes. */
-export const BY_RECOVERY_POINT: Sql = sql`CASE WHEN r.external THEN 'unknown' ELSE 'failed_retryable' END`
+export const BY_RECOVERY_POINT: Sql = sql`CASE WHEN r.external OR r.money_differs THEN 'unknown' ELSE 'failed_retryable' END`
 
 /** The record that a request just read. Null when somebody was faster. */
 export async function leaseOver(
@@ -45,9 +46,11 @@ function moveByRecoveryPoint(store: Store, due: Sql, by: string): Promise<MovedB
     moved AS (
       UPDATE idempotency_records r SET
         state = (${BY_RECOVERY_POINT})::record_state, version = version + 1,
-        reconcile_after = CASE WHEN external THEN now.at END,
+        reconcile_after = CASE WHEN external AND NOT money_differs THEN now.at END,
+        dead_lettered_at = CASE WHEN money_differs THEN now.at END,
         expires_at = CASE WHEN external THEN expires_at ELSE now.at + retention_seconds * interval '1 s' END,
-        locked_until = NULL, locked_by = NULL, last_error_code = 'lease_over',
+        locked_until = NULL, locked_by = NULL, in_doubt = true,
+        last_error_code = CASE WHEN money_differs THEN ${AMOUNT_DIFFERS} ELSE 'lease_over' END,
         timeline = ${appended({ event: 'lease_over', by })}
       FROM due, ${NOW}
       WHERE r.id = due.id AND ${LEASE_IS_OVER}

@@ -2,6 +2,7 @@
 import sql from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import { appended, HAS_EVIDENCE, NOW } from './event'
+import { AMOUNT_DIFFERS } from './evidence'
 import { NOTIFY_WAITERS } from './notify'
 
 export interface OutcomeUnknown {
@@ -19,8 +20,10 @@ export async function outcomeUnknown(
   const [row] = await store.query<{ expires_at: Date; has_evidence: boolean }>(sql`
     WITH moved AS (
       UPDATE idempotency_records r SET
-        state = 'unknown', version = version + 1, locked_until = NULL, locked_by = NULL, reconcile_after = now.at,
-        last_error_code = ${u.code},
+        state = 'unknown', version = version + 1, locked_until = NULL, locked_by = NULL, in_doubt = true,
+        reconcile_after = CASE WHEN money_differs THEN NULL ELSE now.at END,
+        dead_lettered_at = CASE WHEN money_differs THEN now.at END,
+        last_error_code = CASE WHEN money_differs THEN ${AMOUNT_DIFFERS} ELSE ${u.code}::text END,
         timeline = ${appended({ event: 'outcome_unknown', by: u.nodeId, attempt: u.attempt, code: u.code })}
       FROM ${NOW}
       WHERE id = ${u.recordId} AND state = 'in_progress' AND attempt = ${u.attempt}::int

@@ -14,6 +14,7 @@ export interface Release {
   attempt: number
   /** As in settle. */
   version?: number
+  despiteOtherMoney?: boolean
   code: string
   effects: Effects
   event: TimelineEvent
@@ -28,8 +29,8 @@ export interface Released {
 }
 
 /**
- * Null when the record was not there any more as it was read, or somebody has told us of the effect: then nothing is
- * given back that the effect has taken.
+ * Null when the record was not there any more as it was read, or evidence of an effect is stored: then nothing is given
+ * back that the effect has taken. What other money means, only a person says.
  */
 export async function release(store: Pick<Store, 'query'>, r: Release): Promise<Released | null> {
   const [row] = await store.query<Released>(sql`
@@ -37,11 +38,11 @@ export async function release(store: Pick<Store, 'query'>, r: Release): Promise<
       UPDATE idempotency_records r SET
         state = 'failed_retryable', version = version + 1, expires_at = now.at + retention_seconds * interval '1 s',
         locked_until = NULL, locked_by = NULL, reconcile_after = NULL,
-        dead_lettered_at = CASE WHEN ${r.next === null}::boolean THEN now.at END,
+        money_differs = false, dead_lettered_at = CASE WHEN ${r.next === null}::boolean THEN now.at END,
         last_error_code = ${r.code}, timeline = ${appended({ ...r.event, code: r.code })}
       FROM ${NOW}
       WHERE id = ${r.recordId} AND state = ${r.from}::record_state AND attempt = ${r.attempt}::int
-        ${atVersion(r.version)} AND NOT effect_evidence
+        ${atVersion(r.version)} AND NOT effect_evidence AND (${r.despiteOtherMoney ?? false}::boolean OR NOT money_differs)
       RETURNING r.*
     )${withEffects(r.effects)}
     SELECT expires_at AS "expiresAt", ${unknownSeconds([r.from])} AS "unknownSeconds", ${NOTIFY_WAITERS},

@@ -72,14 +72,14 @@ export function reserveStatement(r: Reservation): Statement {
       INSERT INTO idempotency_records AS r (
         id, tenant_id, endpoint, key, fingerprint, state, async, attempt, recovery_point, external,
         locked_until, locked_by, settles_at, request, request_id, resource_type, resource_id,
-        retention_seconds, created_at, expires_at, timeline)
+        retention_seconds, created_at, expires_at, in_doubt, timeline)
       SELECT ${r.id}, ${r.tenantId}, ${r.endpoint}, ${r.key}, ${r.fingerprint},
         ${leased ? 'in_progress' : 'pending'}::record_state, ${!leased}::boolean, ${leased ? 1 : 0}::int,
         ${r.phase?.name ?? null}, ${r.phase?.external ?? false}::boolean,
         now.at + ${leased ? r.leaseMs : null}::float8 * interval '1 ms', ${leased ? r.nodeId : null},
         now.at + ${leased ? r.leaseMs + r.settleMs : null}::float8 * interval '1 ms',
         ${r.request}, ${r.requestId}, ${r.resource.type}, ${r.resource.id},
-        ${r.retentionSeconds}::float8, now.at, now.at + ${r.retentionSeconds}::float8 * interval '1 s', ${begun}
+        ${r.retentionSeconds}::float8, now.at, now.at + ${r.retentionSeconds}::float8 * interval '1 s', false, ${begun}
       FROM ${NOW}, sent
       ON CONFLICT (tenant_id, endpoint, key) DO NOTHING
       RETURNING r.*
@@ -104,6 +104,8 @@ function createdRecord(r: Reservation, { created_at: createdAt, expires_at: expi
     version: 1,
     recoveryPoint: phase?.name ?? null,
     effectEvidence: false,
+    moneyDiffers: false,
+    inDoubt: false,
     leaseLeftMs: phase ? r.leaseMs : null,
     reconcileInMs: null,
     pastExpiry: false,

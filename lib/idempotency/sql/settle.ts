@@ -17,6 +17,8 @@ export interface Settle {
   attempt: number
   /** Of a person's decision: evidence that came in since is news to them. */
   version?: number
+  /** A person's decision, or the owner's own success: evidence of other money does not stand in its way. */
+  despiteOtherMoney?: boolean
   settlement: Settlement
   event: TimelineEvent
   /** Whether others may be settled in the same statement. */
@@ -45,12 +47,15 @@ export async function settle(store: Query, s: Settle): Promise<Settled | null> {
         ${nothingMade ? sql`resource_type = NULL, resource_id = NULL,` : empty}
         completed_at = now.at, expires_at = now.at + retention_seconds * interval '1 s',
         locked_until = NULL, locked_by = NULL, reconcile_after = NULL, dead_lettered_at = NULL, last_error_code = NULL,
+        money_differs = false,
         timeline = ${appended({ ...s.event, status: answer.status })}
       FROM ${NOW}, sent
       WHERE id = ${s.recordId} AND state = ANY(${`{${s.from}}`}::record_state[]) AND attempt = ${s.attempt}::int
         ${atVersion(s.version)}
         -- a decline or a refusal is not the last word while evidence of the effect is stored
         AND (NOT effect_evidence OR ${answer.status}::smallint < 300)
+        -- and nothing is, while there is evidence of other money
+        AND (${s.despiteOtherMoney ?? false}::boolean OR NOT money_differs)
       RETURNING r.*, sent.*
     )${withEffects(effects)}
     SELECT id, expires_at AS "expiresAt", completed_at AS "completedAt", ${unknownSeconds(s.from)} AS "unknownSeconds",
