@@ -13,6 +13,10 @@ export type OurEntry = ProviderEntry & { providerKey: string }
 export const isOurs = (entry: ProviderEntry): entry is OurEntry =>
   entry.status === 'succeeded' && entry.providerKey !== null
 
+/** It may still become one. */
+export const isUndecided = (entry: ProviderEntry): entry is OurEntry =>
+  entry.status === 'pending' && entry.providerKey !== null
+
 export type Judgement =
   /** Its record is still being worked on, or found out about: reconciliation's business. */
   | { kind: 'left_out' }

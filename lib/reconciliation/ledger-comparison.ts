@@ -5,11 +5,12 @@ import type { Boundary } from '../idempotency/boundary'
 import { applyEvidence } from '../idempotency/evidence'
 import type { AnyOperation } from '../idempotency/operation'
 import type { Batch, Counts, Daemon } from '../maintenance/daemon'
-import type { Gateway } from '../payments/gateway'
+import type { Gateway, ProviderEntry } from '../payments/gateway'
 import { isBooked, isBookedOtherwise } from './evidence'
 import { compareBooked } from './ledger-comparison-booked'
 import { type Finding, fileFindings } from './ledger-comparison-findings'
-import { finding, isOurs, type Judgement, judgeEntries, type OurEntry } from './ledger-comparison-provider'
+import { finding, isOurs, isUndecided, type Judgement, judgeEntries, type OurEntry } from './ledger-comparison-provider'
+import { forgetRevisits, keepForRevisit, revisits } from './ledger-comparison-revisits'
 import { SeenSet } from './ledger-comparison-seen'
 import { coverUntil, nextWindow, type Window } from './ledger-comparison-window'
 
@@ -31,6 +32,7 @@ export function ledgerComparison(comparison: LedgerComparison): Daemon {
       const window = await nextWindow(store, boundary)
       if (window.from >= window.to) return
       const listed = new SeenSet()
+      yield* compareRevisited(comparison, listed, dryRun)
       yield* compareListed(comparison, window, listed, dryRun)
       for await (const page of compareBooked(store, gateway, window, listed)) {
         const filed = await fileFindings(store, page.findings, dryRun)
@@ -54,25 +56,13 @@ async function* compareListed(
 
   for await (const entries of inBatches(comparison.gateway, window)) {
     // A list that is read page by page may show an entry twice.
-    const fresh = entries.filter(({ ref }) => listed.add(ref))
-    for (const entry of fresh) if (!keys.add(keyOf(entry))) keysSeenTwice.add(keyOf(entry))
-    const inWindow = fresh.filter(({ createdAt }) => createdAt >= window.from && createdAt < window.to)
-    const counts: Counts = { listed: inWindow.length }
-    const findings: Finding[] = []
-    const settled: string[] = []
-    for (const { entry, judgement } of await judgeEntries(store, inWindow)) {
-      if (judgement.kind === 'left_out') counts.leftOut = (counts.leftOut ?? 0) + 1
-      if (judgement.kind === 'evidence') {
-        counts.evidence = (counts.evidence ?? 0) + 1
-        settled.push(judgement.recordId)
-        if (!dryRun) await testify(comparison, entry, judgement)
-      }
-      if (judgement.kind !== 'found') continue
-      findings.push(...judgement.findings)
-      if (judgement.unexplained) unexplained.push(entry)
-    }
-    const filed = await fileFindings(store, findings, dryRun)
-    yield counting({ ...filed, ids: [...filed.ids, ...settled] }, counts)
+    const ours = entries.filter(isOurs).filter(({ ref }) => listed.add(ref))
+    for (const entry of ours) if (!keys.add(keyOf(entry))) keysSeenTwice.add(keyOf(entry))
+    const inWindow = ours.filter(({ createdAt }) => createdAt >= window.from && createdAt < window.to)
+    const judged = await judge(comparison, inWindow, dryRun)
+    unexplained.push(...judged.unexplained)
+    if (!dryRun) await keepForRevisit(store, [...judged.leftOut, ...entries.filter(isUndecided)])
+    yield counting(judged.batch, { listed: inWindow.length })
   }
 
   // Known only when all have been seen: which of the unexplained have another one beside them.
@@ -83,12 +73,54 @@ async function* compareListed(
   }
 }
 
+/** What earlier comparisons left out. */
+async function* compareRevisited(comparison: LedgerComparison, listed: SeenSet, dryRun: boolean): AsyncIterable<Batch> {
+  const { gateway, boundary } = comparison
+  for await (const { entries, over } of revisits(boundary.store, gateway)) {
+    for (const { ref } of entries) listed.add(ref)
+    const { batch, leftOut } = await judge(comparison, entries, dryRun)
+    const still = new Set(leftOut.map(({ ref }) => ref))
+    const done = entries.filter(({ ref }) => !still.has(ref)).map(({ ref }) => ref)
+    if (!dryRun) await forgetRevisits(boundary.store, [...over, ...done])
+    if (entries.length > 0) yield counting(batch, { revisited: entries.length })
+  }
+}
+
+async function judge(
+  comparison: LedgerComparison,
+  entries: readonly OurEntry[],
+  dryRun: boolean,
+): Promise<{ batch: Batch; unexplained: OurEntry[]; leftOut: OurEntry[] }> {
+  const { store } = comparison.boundary
+  const counts: Counts = {}
+  const findings: Finding[] = []
+  const settled: string[] = []
+  const unexplained: OurEntry[] = []
+  const leftOut: OurEntry[] = []
+  for (const { entry, judgement } of await judgeEntries(store, entries)) {
+    if (judgement.kind === 'left_out') {
+      counts.leftOut = (counts.leftOut ?? 0) + 1
+      leftOut.push(entry)
+    }
+    if (judgement.kind === 'evidence') {
+      counts.evidence = (counts.evidence ?? 0) + 1
+      settled.push(judgement.recordId)
+      if (!dryRun) await testify(comparison, entry, judgement)
+    }
+    if (judgement.kind !== 'found') continue
+    findings.push(...judgement.findings)
+    if (judgement.unexplained) unexplained.push(entry)
+  }
+  const filed = await fileFindings(store, findings, dryRun)
+  return { batch: counting({ ...filed, ids: [...filed.ids, ...settled] }, counts), unexplained, leftOut }
+}
+
 const keyOf = ({ kind, providerKey }: OurEntry): string => `${kind} ${providerKey}`
 
-async function* inBatches(gateway: Gateway, window: Window): AsyncIterable<OurEntry[]> {
-  let batch: OurEntry[] = []
+async function* inBatches(gateway: Gateway, window: Window): AsyncIterable<ProviderEntry[]> {
+  let batch: ProviderEntry[] = []
   for await (const entry of gateway.list(window.listed)) {
-    if (isOurs(entry)) batch.push(entry)
+    batch.push(entry)
     if (batch.length < BATCH) continue
     yield batch
     batch = []

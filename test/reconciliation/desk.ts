@@ -22,6 +22,7 @@ import { type Bench, newKey, orderOf, type ScriptedGateway, scriptedGateway, tim
 
 export const OLGA = callOf({ id: 'opr_olga', name: 'Olga', role: 'operator' }, 'req_olga')
 export const PETR = callOf({ id: 'opr_petr', name: 'Petr', role: 'operator' }, 'req_petr')
+export const ADA = callOf({ id: 'opr_ada', name: 'Ada', role: 'admin' }, 'req_ada')
 export const VERA = callOf({ id: 'opr_vera', name: 'Vera', role: 'viewer' }, 'req_vera')
 
 export const REASON = 'seen in the provider’s dashboard'

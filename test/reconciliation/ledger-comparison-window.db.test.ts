@@ -156,6 +156,14 @@ describe('the window of the ledger comparison', () => {
       expect(await findings()).toEqual([])
     })
 
+    it.each([
+      ['amount_differs', { amountCents: 1 }],
+      ['currency_differs', { currency: 'JPY' }],
+    ])('finds that the %s where the provider has it so', async (kind, other) => {
+      gateway.nextLookUp(() => found(late.ref, other))
+      expect(await compare()).toMatchObject({ booked: 1, [kind]: 1 })
+    })
+
     it('files a discrepancy when the provider has no such charge', async () => {
       expect(await compare()).toMatchObject({ paid_without_charge: 1 })
     })

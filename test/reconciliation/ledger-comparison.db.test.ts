@@ -2,8 +2,23 @@
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../lib/db/id'
 import { providerKeyOf } from '../../lib/idempotency/record'
-import { accepted, declined, newKey, newRef, orderOf, refused, timedOut } from '../support/boundary'
-import { age, bench, compare, DAY, entries, entry, findings, gateway, HOUR, kinds, order, remove } from './two-books'
+import { reconcile } from '../../lib/reconciliation/reconcile'
+import { accepted, declined, found, newKey, newRef, orderOf, refused, timedOut } from '../support/boundary'
+import {
+  age,
+  bench,
+  compare,
+  DAY,
+  entries,
+  entry,
+  findings,
+  gateway,
+  HOUR,
+  kinds,
+  operations,
+  order,
+  remove,
+} from './two-books'
 
 describe('a ledger that agrees with the provider’s list', () => {
   it('yields no finding', async () => {
@@ -182,6 +197,60 @@ describe('the ledger comparison of a record that can still change', () => {
     ])
     expect(await compare()).not.toHaveProperty('evidence')
     expect(await findings()).toEqual([])
+  })
+})
+
+describe('what a comparison could not judge', () => {
+  /** The next one lists nothing of it any more. */
+  const nextWindow = async () => {
+    entries.length = 0
+    await bench.db.query(`UPDATE schedules SET covered_until = clock_timestamp() - interval '4 minutes'`)
+  }
+
+  it('because its record was unknown is judged by the next comparison, when its time is no longer listed', async () => {
+    const key = newKey()
+    gateway.nextCall(timedOut)
+    await bench.place(gateway, orderOf(), { key })
+    const { id, resource_id: orderId } = await bench.recordOf(key)
+    entry({ id, ref: newRef() }, HOUR)
+    expect(await compare()).toMatchObject({ leftOut: 1 })
+    await nextWindow()
+    expect(await compare(), 'it is unknown still').toMatchObject({ revisited: 1, leftOut: 1 })
+
+    gateway.nextLookUp(() => found('ch_another'))
+    await reconcile(
+      { boundary: bench.boundary, operations: operations(), intervalMs: 1000, maxAttempts: 3 },
+      id,
+      'test',
+    )
+    await age(orderId, DAY)
+    await nextWindow()
+    expect(await compare()).toMatchObject({ revisited: 1, duplicate_charge: 1 })
+    await nextWindow()
+    expect(await compare()).not.toHaveProperty('revisited')
+  })
+
+  it.each([
+    ['succeeded', { revisited: 1, charge_without_order: 1 }],
+    ['failed', {}],
+    ['pending', {}],
+  ] as const)('because the provider had not decided is asked for, and judged as %s', async (status, counts) => {
+    const undecided = entry({ id: 'idem_00000000000000000000000000', ref: newRef() }, HOUR, { status: 'pending' })
+    expect(await compare()).toEqual({ listed: 0, booked: 0, unconfirmed: 0 })
+    await nextWindow()
+    gateway.knows({ ...undecided, status })
+    expect(await compare()).toEqual({ listed: 0, booked: 0, unconfirmed: 0, ...counts })
+    expect(await bench.rows('SELECT ref FROM ledger_revisits')).toHaveLength(status === 'pending' ? 1 : 0)
+  })
+
+  it('is kept while the provider can’t be asked, and by a dry run', async () => {
+    entry({ id: 'idem_00000000000000000000000000', ref: newRef() }, HOUR, { status: 'pending' })
+    await compare({ dryRun: true })
+    expect(await bench.rows('SELECT 1 FROM ledger_revisits')).toEqual([])
+    await compare()
+    await nextWindow()
+    await compare()
+    expect(await bench.rows('SELECT 1 FROM ledger_revisits')).toHaveLength(1)
   })
 })
 

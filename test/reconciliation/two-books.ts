@@ -37,7 +37,7 @@ export let entries: ProviderEntry[]
 export let asked: { from: Date; to: Date }[]
 beforeEach(async () => {
   await bench.db.query(
-    'TRUNCATE idempotency_records, orders, refunds, ledger_entries, evidence, discrepancies, schedules, runs CASCADE',
+    'TRUNCATE idempotency_records, orders, refunds, ledger_entries, evidence, discrepancies, schedules, runs, ledger_revisits CASCADE',
   )
   gateway = scriptedGateway()
   entries = []
@@ -48,11 +48,11 @@ beforeEach(async () => {
   }
 })
 
-export const comparison = () => {
+export function operations(): Map<string, AnyOperation> {
   const all: AnyOperation[] = [bench.placeOrder(gateway), bench.refundOrder(gateway)]
-  const operations = new Map(all.map((operation) => [operation.endpoint, operation]))
-  return ledgerComparison({ boundary: bench.boundary, operations, gateway })
+  return new Map(all.map((operation) => [operation.endpoint, operation]))
 }
+export const comparison = () => ledgerComparison({ boundary: bench.boundary, operations: operations(), gateway })
 export const compare = (options = {}) => runOnce(comparison(), options)
 
 export const findings = () =>

@@ -22,6 +22,7 @@ import type {
   Gateway,
   LookUpOutcome,
   LookUpRequest,
+  ProviderEntry,
 } from '../../lib/payments/gateway'
 import { cloneDatabase } from './database'
 
@@ -65,6 +66,8 @@ export interface ScriptedGateway extends Gateway {
   nextCall(...script: ((request: EffectRequest) => Called | Promise<Called>)[]): void
   /** Likewise; when there is none left, nothing is found. */
   nextLookUp(...script: ((request: LookUpRequest) => LookUpOutcome | Promise<LookUpOutcome>)[]): void
+  /** What it has under references; until then it can't be asked for one. */
+  knows(...entries: ProviderEntry[]): void
 }
 
 export const newRef = (): string => `ch_${randomUUID()}`
@@ -94,6 +97,7 @@ function effected(providerRef: string, { effect, amountCents, currency, orderId 
 export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
   const calls: EffectRequest[] = []
   const lookUps: LookUpRequest[] = []
+  let entries: ProviderEntry[] | null = null
   const callScript: ((request: EffectRequest) => Called | Promise<Called>)[] = []
   const lookUpScript: ((request: LookUpRequest) => LookUpOutcome | Promise<LookUpOutcome>)[] = []
   return {
@@ -113,7 +117,11 @@ export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
       lookUps.push(request)
       return (lookUpScript.shift() ?? (() => ({ kind: 'not_found' }) as const))(request)
     },
-    findByRef: async () => 'unreachable',
+    knows(...known) {
+      entries = known
+    },
+    findByRef: async (kind, ref) =>
+      entries ? (entries.find((entry) => entry.kind === kind && entry.ref === ref) ?? null) : 'unreachable',
     async *list() {},
   }
 }
