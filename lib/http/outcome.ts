@@ -7,6 +7,10 @@ import { type Preferences, preferenceApplied } from './prefer'
 import { problem } from './problem'
 import { json, type Parts } from './respond'
 
+/** Of a dead letter. */
+const LEFT_TO_PEOPLE =
+  'The first request may have been executed. The provider could not say, and a person has to decide. Nothing runs again meanwhile.'
+
 export function partsOf(outcome: Outcome, admission: Admission): Parts {
   switch (outcome.kind) {
     case 'answered':
@@ -21,7 +25,10 @@ export function partsOf(outcome: Outcome, admission: Admission): Parts {
     case 'in_progress':
       return problem('idempotency_key_in_progress', { afterSeconds: retryAfterSeconds(outcome.record) ?? undefined })
     case 'unknown':
-      return problem('idempotency_outcome_unknown', { afterSeconds: retryAfterSeconds(outcome.record) ?? undefined })
+      return problem('idempotency_outcome_unknown', {
+        afterSeconds: retryAfterSeconds(outcome.record) ?? undefined,
+        ...(outcome.record.reconcileInMs === null ? { detail: LEFT_TO_PEOPLE } : {}),
+      })
     case 'misuse':
       return problem('idempotency_key_reused')
     case 'expired': {

@@ -5,6 +5,8 @@ import { STATES } from './states'
 
 /** An attempt is over in a moment as a rule; the worker takes up an accepted request at once. */
 const RUNNING_AFTER_SECONDS = 1
+/** No look-up is scheduled: a person has to decide, which takes longer than a client should keep asking. */
+const DEAD_LETTER_AFTER_SECONDS = 300
 
 export const ClientRecord = z
   .object({
@@ -57,7 +59,8 @@ export function retryAfterSeconds(record: KeyRecord): number | null {
     case 'failed_retryable':
       return RUNNING_AFTER_SECONDS
     case 'unknown':
-      return Math.max(RUNNING_AFTER_SECONDS, Math.ceil((record.reconcileInMs ?? 0) / 1000))
+      if (record.reconcileInMs === null) return DEAD_LETTER_AFTER_SECONDS
+      return Math.max(RUNNING_AFTER_SECONDS, Math.ceil(record.reconcileInMs / 1000))
     case 'completed':
     case 'expired':
       return null

@@ -29,6 +29,10 @@ const Version = z
   .meta({ description: 'Of the record that you decide about, as you loaded it' })
 const ProviderRef = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
 const Resolution = z.enum(RESOLUTIONS)
+export const AcceptedMoney = z.strictObject({
+  amountCents: z.int().min(1),
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code'),
+})
 
 const REF = order.payment!.providerRef
 
@@ -87,17 +91,11 @@ export const resolveKey = operatorCall({
       providerRef: ProviderRef.optional().meta({
         description: 'The provider’s reference; required with `succeeded`, and none with `not_executed`',
       }),
-      accept: z
-        .strictObject({
-          amountCents: z.int().min(1),
-          currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code'),
-        })
-        .optional()
-        .meta({
-          description:
-            'With `succeeded`, where the provider moved other money than the key asked for: its own amount and currency, ' +
-            'which are booked as such. The discrepancy stays open',
-        }),
+      accept: AcceptedMoney.optional().meta({
+        description:
+          'With `succeeded`, where the provider moved other money than the key asked for: its own amount and currency, ' +
+          'which are booked as such. The discrepancy stays open',
+      }),
       reason: reasonOf(10),
       version: Version,
     })

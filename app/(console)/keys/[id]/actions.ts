@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { storyOf } from '../../../../lib/console/key-story'
 import type { OperatorRecord } from '../../../../lib/console/record-view'
 import { isId } from '../../../../lib/db/id'
-import { reasonOf } from '../../../../lib/http/operator/key-actions'
+import { AcceptedMoney, reasonOf } from '../../../../lib/http/operator/key-actions'
 import { PROBLEMS } from '../../../../lib/http/problem'
 import type { Input } from '../../../../lib/idempotency/operation'
 import { isRefused, type Refused } from '../../../../lib/operators/refusal'
@@ -83,10 +83,12 @@ const Decision = z.object({
 })
 
 export async function resolveKey(
-  asked: z.input<typeof Decision> & { verdict: string; providerRef: string },
+  asked: z.input<typeof Decision> & { verdict: string; providerRef: string; accept?: z.input<typeof AcceptedMoney> },
 ): Promise<Decided> {
-  return deciding(Decision.extend({ verdict: Verdict, providerRef: Ref }), asked, (session, decision) =>
-    session.services.resolveKey(session.call, decision),
+  return deciding(
+    Decision.extend({ verdict: Verdict, providerRef: Ref, accept: AcceptedMoney.optional() }),
+    asked,
+    (session, decision) => session.services.resolveKey(session.call, decision),
   )
 }
 

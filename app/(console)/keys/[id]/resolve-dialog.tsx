@@ -23,7 +23,10 @@ interface Draft {
   verdict: Verdict | null
   ref: string
   reason: string
+  accepts: boolean
 }
+
+const EMPTY: Draft = { verdict: null, ref: '', reason: '', accepts: false }
 
 interface ResolveDialogProps {
   open: boolean
@@ -33,7 +36,7 @@ interface ResolveDialogProps {
 
 export function ResolveDialog({ open, onClose, subject }: ResolveDialogProps) {
   // Outlives the dialog: who closes it to look something up finds it again.
-  const [draft, setDraft] = useState<Draft>({ verdict: null, ref: subject.known?.ref ?? '', reason: '' })
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY, ref: subject.known?.ref ?? '' })
   return open ? <Resolve subject={subject} draft={draft} setDraft={setDraft} onClose={onClose} /> : null
 }
 
@@ -46,7 +49,7 @@ interface ResolveProps {
 
 function Resolve({ subject, draft, setDraft, onClose }: ResolveProps) {
   const { base, changed, goOn, decide, deciding, failure, errors } = useDecision(subject, draft, () => {
-    setDraft({ verdict: null, ref: '', reason: '' })
+    setDraft(EMPTY)
     onClose()
   })
   const { verdict, ref, reason } = draft
@@ -105,10 +108,23 @@ function Resolve({ subject, draft, setDraft, onClose }: ResolveProps) {
             />
           )}
           {subject.differs && verdict === 'succeeded' && (
-            <p className="flex gap-3 rounded-2 bg-selected px-3 py-2">
+            <div className="flex gap-3 rounded-2 bg-selected px-3 py-2">
               <EqualNotIcon size={16} aria-hidden className="mt-0.5 shrink-0" />
-              {subject.differs}
-            </p>
+              <div>
+                <p>{subject.differs}</p>
+                {subject.accept && (
+                  <label className="mt-2 flex items-start gap-2">
+                    <input
+                      type="checkbox"
+                      className="mt-1"
+                      checked={draft.accepts}
+                      onChange={(event) => setDraft({ ...draft, accepts: event.target.checked })}
+                    />
+                    Book {subject.accept.words}, as the provider has it. The discrepancy stays open.
+                  </label>
+                )}
+              </div>
+            </div>
           )}
           <ReasonField
             value={reason}
@@ -174,10 +190,23 @@ function useDecision(subject: Subject, draft: Draft, onDone: () => void) {
     setFailure(null)
     if (Object.keys(mistakes).length > 0) return
     start(async () => {
-      const { verdict, reason } = draft
+      const { verdict, reason, accepts } = draft
+      const { amountCents, currency } = subject.accept ?? {}
+      const accept =
+        accepts && verdict === 'succeeded' && amountCents !== undefined && currency !== undefined
+          ? { amountCents, currency }
+          : undefined
       const providerRef = verdict === 'not_executed' ? '' : draft.ref
       const { version, seenUntil } = base
-      const decided = await resolveKey({ id: subject.id, verdict: verdict!, providerRef, reason, version, seenUntil })
+      const decided = await resolveKey({
+        id: subject.id,
+        verdict: verdict!,
+        providerRef,
+        accept,
+        reason,
+        version,
+        seenUntil,
+      })
       if (decided.ok) {
         const { state, response } = decided.value
         tell('Resolved.', state === 'completed' ? `The next retry gets ${response?.status}.` : 'It may be run again.')

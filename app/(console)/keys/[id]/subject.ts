@@ -20,8 +20,9 @@ export interface Subject {
   attempt: number
   /** What the provider has, as far as it is known. */
   known: { ref: string; at: string; verdict: string } | null
-  /** Where its amount is another one: a sentence. */
+  /** Where its money is other money: a sentence, and what a decision has to accept. */
   differs: string | null
+  accept: { amountCents: number; currency: string; words: string } | null
   /** The status that a retry gets now; null where it is not known. */
   nextStatus: number | null
   /** The last thing that the page knew of. */
@@ -48,10 +49,17 @@ export function subjectOf(
     attempt: record.attempt,
     known: seen?.ref ? { ref: seen.ref, at: seen.at, verdict: seen.verdict } : null,
     differs,
+    accept: differs && seen?.object ? acceptable(seen.object) : null,
     nextStatus: nextReplay.status,
     seenUntil: last?.until ?? record.createdAt,
   }
 }
+
+const acceptable = ({ amountCents, currency }: { amountCents: number; currency: string }): Subject['accept'] => ({
+  amountCents,
+  currency,
+  words: money(amountCents, currency),
+})
 
 export function differenceWords({ order, refund }: KeyDetail, seen: Seen | null): string | null {
   if (!seen?.object || !order) return null
@@ -59,5 +67,5 @@ export function differenceWords({ order, refund }: KeyDetail, seen: Seen | null)
   const { amountCents: theirs, currency } = seen.object
   if (currency === order.currency && theirs === ours) return null
   const took = refund ? 'gave back' : 'took'
-  return `The provider ${took} ${money(theirs, currency)}, the ${refund ? 'refund' : 'order'} says ${money(ours, order.currency)}. The next ledger comparison opens a discrepancy.`
+  return `The provider ${took} ${money(theirs, currency)}, the ${refund ? 'refund' : 'order'} says ${money(ours, order.currency)}.`
 }

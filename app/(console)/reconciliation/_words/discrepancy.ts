@@ -38,6 +38,12 @@ export function discrepancyWords({
         sentence: `We booked a ${noun} that the provider does not have.`,
       }
     case 'amount_differs':
+      if (detail.source)
+        return {
+          ...sides,
+          title: 'Other money than was asked for',
+          sentence: `${sourceWord(detail)} says that the provider ${noun === 'refund' ? 'gave back' : 'took'} ${sides.provider ?? 'money'}${orderOf(detail)}. The key asked for something else.`,
+        }
       return {
         ...sides,
         title: 'The amounts differ',
@@ -95,9 +101,15 @@ function contradicting(detail: Detail, subject: string): DiscrepancyWords {
   }
 }
 
+const orderOf = ({ provider }: Detail): string => {
+  const order = text((provider as Detail | null)?.orderId)
+  return order ? ` for order ${order}` : ''
+}
+
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 const SOURCES: Record<string, string> = {
+  owner: 'The owner’s call',
   webhook: 'A webhook',
   look_up: 'A look-up',
   late_owner: 'A late owner',
@@ -108,7 +120,7 @@ const sourceWord = ({ source }: Detail): string => SOURCES[String(source)] ?? 'E
 const verdictWord = ({ verdict }: Detail): string => (verdict === 'succeeded' ? 'charged' : 'declined')
 
 function side(value: unknown): { amount: string | null; kind: string | null; ref: string | null } {
-  const { amountCents, currency, kind, ref } = (value ?? {}) as Detail
+  const { amountCents, currency, kind, effect, ref } = (value ?? {}) as Detail
   const known = typeof amountCents === 'number' && typeof currency === 'string'
-  return { amount: known ? money(amountCents, currency) : null, kind: text(kind), ref: text(ref) }
+  return { amount: known ? money(amountCents, currency) : null, kind: text(kind ?? effect), ref: text(ref) }
 }

@@ -55,7 +55,8 @@ export function offersOf({ record, evidence, request }: KeyDetail, role: Role): 
     return { ask: off(why), resolve: off(why), expire: off(why), unmask: off(why), close: `Off: ${why}` }
   }
   const refused = state === 'completed' && record.resource === null
-  const charged = state === 'failed_retryable' && evidence.some(({ verdict }) => verdict === 'succeeded')
+  const charged =
+    state === 'failed_retryable' && evidence.some(({ verdict, differs }) => verdict === 'succeeded' && !differs)
   return {
     ask: refused ? off('the request was refused, so the provider was never called.') : ASKED[state],
     resolve: RESOLVED[state],

@@ -114,6 +114,8 @@ function retryable(detail: KeyDetail): string {
 function whatIsKnown(detail: KeyDetail): string {
   const { record, timeline } = detail
   const { noun } = deedOf(detail)
+  if (record.lastErrorCode === 'amount_differs')
+    return `The provider reports a ${noun} that this key did not ask for: other money, or another order’s. Only a person decides.`
   if (hasEvidence(detail, 'succeeded'))
     return detail.discrepancies.some(({ kind, closedAt }) => kind === 'unbookable_evidence' && closedAt === null)
       ? `The provider has a ${noun} that the ledger refuses: another key has booked it.`
@@ -135,7 +137,9 @@ function whatIsKnown(detail: KeyDetail): string {
 }
 
 const hasEvidence = ({ evidence, record }: KeyDetail, verdict: string): boolean =>
-  evidence.some((one) => one.verdict === verdict && (verdict === 'succeeded' || one.attempt <= record.attempt))
+  evidence.some(
+    (one) => one.verdict === verdict && !one.differs && (verdict === 'succeeded' || one.attempt <= record.attempt),
+  )
 
 function expired(detail: KeyDetail): string {
   const status = detail.record.response?.status
