@@ -76,7 +76,7 @@ const createdAt = (effect: Effect): Date => new Date(effect.created * 1000)
 function moneyOf(effect: Effect): { amountCents: number; currency: string } {
   const received = effect.object === 'payment_intent' && effect.status === 'succeeded'
   return {
-    amountCents: received ? effect.amount_received : effect.amount,
+    amountCents: (received ? effect.amount_received : undefined) ?? effect.amount,
     currency: effect.currency.toUpperCase(),
   }
 }

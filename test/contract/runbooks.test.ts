@@ -39,6 +39,8 @@ async function follow(blocks: readonly string[], env: Record<string, string> = {
   return output
 }
 
+const idOf = async (key: string) =>
+  (await runSql<{ id: string }>(site.databaseUrl, 'SELECT id FROM idempotency_records WHERE key = $1', [key]))[0]!.id
 const refOf = async (customerId: string) => (await charges(site.url, customerId))[0]!.ref
 
 describe('the runbook “A key is stuck”', () => {
@@ -52,6 +54,51 @@ describe('the runbook “A key is stuck”', () => {
     const answer = await site.client.order(key, order)
     expect(answer.status).toBe(201)
     expect(answer.json<OrderView>().payment?.providerRef).toBe('ch_1042')
+  })
+})
+
+describe('the runbook “The provider moved other money”', () => {
+  test('books the money that the provider took, and leaves the discrepancy open', async () => {
+    const key = freshKey()
+    const order = orderBody({ paymentMethod: 'pm_timeout_charged' })
+    expect((await site.client.order(key, order)).status).toBe(504)
+    await runSql(site.databaseUrl, 'UPDATE sandbox.charges SET amount_cents = 2400 WHERE customer_id = $1', [
+      order.customerId,
+    ])
+    const KEY = await idOf(key)
+    const CHARGE = await refOf(order.customerId)
+    await follow([`oo POST "keys/$KEY/reconcile" -d '{}'`], { KEY })
+    expect((await site.client.order(key, order)).json<ProblemView>()).toMatchObject({
+      code: 'idempotency_outcome_unknown',
+      retry: { afterSeconds: 300 },
+    })
+    await follow(commandsUnder('docs/runbooks.md', 'The provider moved other money'), { KEY, CHARGE })
+    expect((await site.client.order(key, order)).status).toBe(201)
+    const detail = await follow(['oo GET "keys/$KEY"'], { KEY })
+    expect(JSON.parse(detail)).toMatchObject({
+      ledger: [{ amountCents: 2400, currency: 'USD', providerRef: CHARGE }],
+      discrepancies: [{ kind: 'amount_differs', closedAt: null }],
+    })
+  })
+})
+
+describe('the runbook “A reference was typed into the wrong key”', () => {
+  test('reverses the booking, and the right key can be resolved with the reference', async () => {
+    const [wrong, right] = [freshKey(), freshKey()]
+    const order = orderBody({ paymentMethod: 'pm_unreachable' })
+    for (const key of [wrong, right]) expect((await site.client.order(key, order)).status).toBe(504)
+    const decide = [
+      'VERSION=$(oo GET "keys/$KEY" | pick ".record.version")',
+      `oo POST "keys/$KEY/resolve" -d '{ "verdict": "succeeded", "providerRef": "ch_4711", "reason": "seen in the dashboard", "version": '"$VERSION"' }'`,
+    ]
+    await follow(decide, { KEY: await idOf(wrong) })
+    await expect(follow(decide, { KEY: await idOf(right) })).rejects.toThrow()
+    const output = await follow(commandsUnder('docs/runbooks.md', 'A reference was typed into the wrong key'), {
+      KEY: await idOf(wrong),
+    })
+    expect(output).toContain('"reversalOf"')
+    await follow(decide, { KEY: await idOf(right) })
+    expect((await site.client.order(right, order)).json<OrderView>().payment?.providerRef).toBe('ch_4711')
   })
 })
 

@@ -49,28 +49,35 @@ interface Row {
   id: string
   state: string
   version: number
+  /** The order. */
+  resource_id: string
 }
 const rowOf = async (site: Site, key: string): Promise<Row> => {
   const [row] = await runSql<Row>(
     site.databaseUrl,
-    'SELECT id, state, version FROM idempotency_records WHERE key = $1',
+    'SELECT id, state, version, resource_id FROM idempotency_records WHERE key = $1',
     [key],
   )
   return row!
 }
 
-const eventOf = (recordId: string, ref: string, changes: Record<string, unknown> = {}, data = {}) => ({
+const eventOf = (
+  about: Pick<Row, 'id' | 'resource_id'>,
+  ref: string,
+  changes: Record<string, unknown> = {},
+  data = {},
+) => ({
   id: `evt_${randomUUID()}`,
   type: 'charge.succeeded',
   createdAt: new Date().toISOString(),
   data: {
     ref,
-    providerKey: `onceover-${recordId}`,
+    providerKey: `onceover-${about.id}`,
     kind: 'charge',
     status: 'succeeded',
     amountCents: 2500,
     currency: 'USD',
-    orderId: 'ord_1',
+    orderId: about.resource_id,
     customerId: 'cus_1',
     ...data,
   },
@@ -90,8 +97,8 @@ describe('a sandbox webhook', () => {
     const order = orderBody({ paymentMethod: 'pm_timeout_charged' })
     expectProblem(await site.client.order(key, order), 504, 'payment_outcome_unknown', 'later')
     const [charge] = await charges(site.url, order.customerId)
-    const { id } = await rowOf(site, key)
-    return { key, order, id, ref: charge!.ref, event: JSON.stringify(eventOf(id, charge!.ref)) }
+    const record = await rowOf(site, key)
+    return { key, order, ...record, ref: charge!.ref, event: JSON.stringify(eventOf(record, charge!.ref)) }
   }
 
   test('completes a record whose outcome is unknown, and the client’s retry gets the 201 as a replay', async () => {
@@ -147,17 +154,17 @@ describe('a sandbox webhook', () => {
 
     test('with a valid signature on a body that is not JSON or not an event', async () => {
       expectProblem(await post(site, '{'), 400, 'invalid_request', 'none')
-      const broken = JSON.stringify(eventOf(order.id, order.ref, {}, { amountCents: 'much' }))
+      const broken = JSON.stringify(eventOf(order, order.ref, {}, { amountCents: 'much' }))
       expect(expectProblem(await post(site, broken), 400, 'invalid_request', 'none').issues).toMatchObject([
         { path: 'data.amountCents' },
       ])
-      const contradicting = JSON.stringify(eventOf(order.id, order.ref, { type: 'charge.failed' }))
+      const contradicting = JSON.stringify(eventOf(order, order.ref, { type: 'charge.failed' }))
       expectProblem(await post(site, contradicting), 400, 'invalid_request', 'none')
       expect((await rowOf(site, order.key)).state).toBe('unknown')
     })
 
     test('with a body larger than 256 KiB', async () => {
-      const large = JSON.stringify(eventOf(order.id, order.ref, { note: 'x'.repeat(256 * 1024) }))
+      const large = JSON.stringify(eventOf(order, order.ref, { note: 'x'.repeat(256 * 1024) }))
       expectProblem(await post(site, large), 413, 'body_too_large', 'none')
     })
 
@@ -175,9 +182,10 @@ describe('a sandbox webhook', () => {
       () => charges(site.url, order.customerId),
       (booked) => booked.length === 1,
     )
-    const { id, state } = await rowOf(site, key)
-    expect(state).toBe('in_progress')
-    expect((await post(site, JSON.stringify(eventOf(id, charge!.ref)))).status).toBe(200)
+    const record = await rowOf(site, key)
+    const { id } = record
+    expect(record.state).toBe('in_progress')
+    expect((await post(site, JSON.stringify(eventOf(record, charge!.ref)))).status).toBe(200)
     const answer = await first
     expect(answer.status).toBe(201)
     expect(answer.headers['idempotent-replayed']).toBeUndefined()
@@ -189,22 +197,47 @@ describe('a sandbox webhook', () => {
     const key = freshKey()
     const order = orderBody()
     const first = await site.client.order(key, order)
-    const { id } = await rowOf(site, key)
+    const record = await rowOf(site, key)
+    const { id } = record
     const found = () =>
       runSql<{ kind: string }>(site.databaseUrl, 'SELECT kind FROM discrepancies WHERE record_id = $1', [id])
     const { providerRef } = first.json<OrderView>().payment!
-    expect((await post(site, JSON.stringify(eventOf(id, providerRef)))).status).toBe(200)
+    expect((await post(site, JSON.stringify(eventOf(record, providerRef)))).status).toBe(200)
     expect(await found()).toEqual([])
-    expect((await post(site, JSON.stringify(eventOf(id, 'sbx_ch_another')))).status).toBe(200)
+    expect((await post(site, JSON.stringify(eventOf(record, 'sbx_ch_another')))).status).toBe(200)
     expect(await found()).toEqual([{ kind: 'contradicting_evidence' }])
     expect((await site.client.order(key, order)).bytes).toEqual(first.bytes)
   })
 
+  test.each([
+    ['another amount', { amountCents: 1 }],
+    ['another currency', { currency: 'JPY' }],
+    ['another order', { orderId: 'ord_of_somebody_else' }],
+  ])('for %s settles nothing: a person decides, and the client is told to wait for that', async (_, data) => {
+    const { key, order, id, ...record } = await unknownOrder()
+    const strange = eventOf({ id, ...record }, 'sbx_ch_strange', {}, data)
+    expect((await post(site, JSON.stringify(strange))).status).toBe(200)
+    const problem = expectProblem(await site.client.order(key, order), 409, 'idempotency_outcome_unknown', 'later')
+    expect(problem.retry.afterSeconds).toBe(300)
+    expect(problem.detail).toContain('a person has to decide')
+    expect((await post(site, JSON.stringify(eventOf({ id, ...record }, 'sbx_ch_right')))).status).toBe(200)
+    expect(
+      await runSql(
+        site.databaseUrl,
+        `SELECT state, last_error_code, dead_lettered_at IS NOT NULL AS dead FROM idempotency_records WHERE id = $1`,
+        [id],
+      ),
+    ).toEqual([{ state: 'unknown', last_error_code: 'amount_differs', dead: true }])
+    expect(await runSql(site.databaseUrl, 'SELECT kind FROM discrepancies WHERE record_id = $1', [id])).toEqual([
+      { kind: 'amount_differs' },
+    ])
+  })
+
   test('about an unknown record or of an unknown type gets 200', async () => {
     const unknownObjects = [
-      eventOf('idem_01k0000000000000000000000', 'ch_1'),
-      eventOf('idem_01k00000000000000000000000', 'ch_2'),
-      eventOf('x', 'ch_3', {}, { providerKey: 'somebody-else-s-key' }),
+      eventOf({ id: 'idem_01k0000000000000000000000', resource_id: 'ord_1' }, 'ch_1'),
+      eventOf({ id: 'idem_01k00000000000000000000000', resource_id: 'ord_1' }, 'ch_2'),
+      eventOf({ id: 'x', resource_id: 'ord_1' }, 'ch_3', {}, { providerKey: 'somebody-else-s-key' }),
       { id: 'evt_later', type: 'dispute.opened', data: { anything: true } },
     ]
     for (const event of unknownObjects) expect((await post(site, JSON.stringify(event))).status).toBe(200)
@@ -228,12 +261,12 @@ describe('a webhook while the database is unreachable', () => {
     try {
       const key = freshKey()
       await createClient(node.url).order(key, orderBody({ paymentMethod: 'pm_timeout_charged' }))
-      const [row] = await runSql<{ id: string; ref: string }>(
+      const [row] = await runSql<{ id: string; resource_id: string; ref: string }>(
         databaseUrl,
-        'SELECT r.id, c.ref FROM idempotency_records r, sandbox.charges c WHERE r.key = $1',
+        'SELECT r.id, r.resource_id, c.ref FROM idempotency_records r, sandbox.charges c WHERE r.key = $1',
         [key],
       )
-      const event = JSON.stringify(eventOf(row!.id, row!.ref))
+      const event = JSON.stringify(eventOf(row!, row!.ref))
       await postgres.stop({ mode: 'immediate' })
       expectProblem(await post(node, event), 503, 'idempotency_store_unavailable', 'later')
       await postgres.start()
