@@ -7,6 +7,7 @@
  *
  * TIME is abstract.  `over`    = the current attempt's lease has run out: any time after the claim.
  *                    `settled` = settlesAt has passed: any time after `over`.
+ *                    `past`    = creation plus retention has passed: any time.
  * BOUNDED=1 is the timing assumption under test: `settled` cannot come while a call is between "pre-call check
  * passed" and "executed at the provider and visible to look-ups, or lost for ever".
  * BOUNDED=0: it can (process frozen after the check, request queued in a proxy, lagging index).
@@ -15,7 +16,8 @@
  *   1 at most one successful charge for a record     2 stored 201 <=> exactly one charge; stored 402, 408 => none
  *   3 one final answer for all clients               4 a fenced owner never changes the record
  *   5 (liveness) nothing stays in pending, in_progress or unknown
- *   6 only the moves of the state table, and a worker's reruns are bounded
+ *   6 only the moves of the state table, and no worker runs an accepted request past its creation plus retention
+ *     unless an operator has it run again, once for each time that one does
  *   7 failed_retryable is honest, "proven: no side effect": no charge exists then, nor in a tombstone of it
  *   8 once we were TOLD of a charge (webhook, late owner, late look-up) nothing is done against it: no claim, no
  *     call, no release, no stored 402, no expiry
@@ -38,9 +40,6 @@
 #endif
 #ifndef MAXATT
 #define MAXATT 3     /* 2 or 3: attempts of all records of the key together */
-#endif
-#ifndef RERUNS
-#define RERUNS 2     /* attempts of an accepted request before it is dead-lettered */
 #endif
 #ifndef ASYNC
 #define ASYNC 1      /* 1: the first request may be accepted for a worker */
@@ -174,7 +173,10 @@
 #define R_ABANDON 1   /* the stored 408 is only for what nobody has taken up */
 #endif
 #ifndef R_RERUN
-#define R_RERUN 1     /* an accepted request is run again a bounded number of times */
+#define R_RERUN 1     /* a worker's claim asks: is creation plus retention still to come, or an operator's word given? */
+#endif
+#ifndef R_AGAIN
+#define R_AGAIN 1     /* ... and an operator's word is good for one attempt */
 #endif
 
 #define N (MAXATT+1)
@@ -210,6 +212,8 @@ bit over = 0, settled = 0;      /* lockedUntil < now();  settlesAt < now() */
 bit evSucc = 0;         /* effect_evidence */
 bit evDecl = 0;         /* a decline is among the evidence ... */
 bit evLast = 0;         /* ... of the last attempt, learned after settlesAt, and not from a webhook */
+bit past = 0;           /* of an accepted request: its creation plus retention < now() */
+bit again = 0;          /* its last event: an operator has it run again */
 bit dead = 0;           /* dead_lettered_at of an accepted request */
 byte nl = 0;            /* reconcile_attempts */
 bit doubt = 0;          /* in_doubt: an attempt ended without its owner's proof that nothing was executed */
@@ -224,6 +228,7 @@ byte net[N], obj[N], rep[N];    /* call, payment object, answer under way - of e
 bit late[N];                    /* its check was passed after the lease's end (only without R_LEASE) */
 /* ghosts */
 bit saw201 = 0, saw402 = 0, calm = 0, told = 0;
+bit word = 0;                   /* an operator's word was given and no attempt has begun since */
 bit busyA = 0, busyR = 0;       /* symmetry: node B claims only while A is busy, reconciler 2 starts
                                    only while 1 is busy (any run can be renamed to such a run) */
 
@@ -282,16 +287,17 @@ inline move(to) {       /* every change of state goes through the trigger */
   assert((P!=0 && P!=6) || LEGAL(st,to));
   st = to; CHECKALL
 }
+#define TIMELESS past = 0; again = 0; word = 0; dead = 0   /* final: no attempt comes any more */
 inline complete(code) { /* ledger row, order, answer: one statement */
   if :: code!=SUCC -> AGAINST :: else fi;
-  ans = code; evSucc = 0; evDecl = 0; evLast = 0; told = 0; dead = 0; noOther(); move(COMPLETED)
+  ans = code; evSucc = 0; evDecl = 0; evLast = 0; told = 0; TIMELESS; noOther(); move(COMPLETED)
 }
 inline free_() { AGAINST; noOther(); move(FAILED_RETRYABLE) }   /* release */
 #if MONEY
 inline noOther() { other = 0 }
 inline tellOther() {    /* evidence of other money: a person decides; also what was taken for not executed */
   told = (P==8); other = R_OTHERKEPT;
-  if :: st==FAILED_RETRYABLE && R_OTHERKEPT -> doubt = 1; move(UNKNOWN) :: else fi
+  if :: st==FAILED_RETRYABLE && R_OTHERKEPT -> doubt = 1; again = 0; word = 0; move(UNKNOWN) :: else fi
 }
 inline decided(person) { byPerson = byPerson || person }
 inline forgetPerson() { byPerson = 0 }
@@ -331,8 +337,10 @@ inline lookup(v) {      /* the provider's own view at this instant; a success ou
 #define CRASH :: atomic { !calm -> printf("node %c CRASHES (restarted, memory gone)\n", 65+n); rep[my] = 0; \
     if :: net[my]==WIN -> net[my] = IDLE_ :: net[my]==SENT -> net[my] = ORPH :: else fi; free(); goto idle }
 inline free() { my = 0; res = 0; if :: n==0 -> busyA = 0 :: else fi }
-/* a synchronous record is claimed again by a client, an accepted one by the worker until it is dead-lettered */
-#define CLAIMABLE ((st==PENDING || (st==FAILED_RETRYABLE && !dead)) && !(R_TOLDCLAIM && evSucc))
+/* a synchronous record is claimed again by a client, an accepted one by the worker, within its time or on an operator's
+   word */
+#define INTIME (!async || !R_RERUN || (!dead && (!past || again)))
+#define CLAIMABLE ((st==PENDING || (st==FAILED_RETRYABLE && INTIME)) && !(R_TOLDCLAIM && evSucc))
 
 proctype Node(byte n) {
   byte my = 0, res = 0;
@@ -365,7 +373,8 @@ idle:
          assert(!was);
 #endif
          AGAINST; attempt++; my = attempt; over = 0; if :: R_WINDOW -> settled = 0 :: else fi; nl = 0; evLast = 0;
-         assert((P!=0 && P!=6) || LOCAL || !async || attempt-base <= RERUNS);
+         assert((P!=0 && P!=6) || !async || st!=FAILED_RETRYABLE || !past || word);
+         word = 0; if :: R_AGAIN -> again = 0 :: else fi;
 #if !R_RECORD
          mine = base;
 #endif
@@ -415,7 +424,7 @@ tx2:                    /* WHERE id = record AND state = 'in_progress' AND attem
        if :: res==SUCC || (res==OTHER && !R_MONEY) -> complete(SUCC)
           :: res==DECL && !(R_TOLDDECL && evSucc) && !other -> complete(DECL)
           :: res==NOTSENT && !(R_TOLDFREE && evSucc) && !other ->
-               dead = async && R_RERUN && attempt-base>=RERUNS; free_()
+               dead = async && past; free_()
           :: (res==DECL && R_TOLDDECL || res==NOTSENT && R_TOLDFREE) && evSucc && !other ->
                complete(SUCC)                           /* what it was told */
           :: (res==DECL || res==NOTSENT) && other -> doubt = 1; move(UNKNOWN)
@@ -489,11 +498,15 @@ active proctype Clock() {
               printf("evidence -> completed 201\n"); complete(SUCC) }
   :: atomic { st==UNKNOWN && evDecl && !(R_TOLDDECL && evSucc) && !other && (!R_REPORTED || FIRST || evLast) ->
               printf("evidence -> completed 402\n"); complete(DECL) }
+  :: atomic { async && !past && OPEN -> past = 1; printf("time: creation plus retention is past\n") }
+  :: atomic { async && past && st==FAILED_RETRYABLE && !dead && !again -> dead = 1; printf("worker: dead-lettered\n") }
+  :: atomic { OPER && async && st==FAILED_RETRYABLE && !evSucc && !again ->
+              dead = 0; again = 1; word = 1; printf("operator: run again\n") }
   :: atomic { async && (st==PENDING || (!R_ABANDON && st==IN_PROGRESS)) ->
               printf("sweeper: past its retention -> completed 408\n"); complete(GONE) }
 #if EXPIRE
   :: atomic { st==COMPLETED || (st==FAILED_RETRYABLE && !(R_TOLDREAP && evSucc)) || (!R_REAP && st==UNKNOWN) ->
-              printf("reaper or operator: expired\n"); AGAINST; evSucc = 0; evDecl = 0; evLast = 0; told = 0; dead = 0;
+              printf("reaper or operator: expired\n"); AGAINST; evSucc = 0; evDecl = 0; evLast = 0; told = 0; TIMELESS;
               move(EXPIRED) }
 #endif
 #if EXPIRE == 2
@@ -546,7 +559,7 @@ proctype Recon(bit op; byte id) {
                     printf("resolver %d writes completed 402\n", id); complete(DECL)
                :: v==NOTFOUND && !(R_TOLDFREE && evSucc) && (op || !other) && PROOF(rs) ->
                     printf("resolver %d writes failed_retryable\n", id);
-                    dead = async && R_RERUN && attempt-base>=RERUNS; free_()
+                    dead = async && past; free_()
                :: else -> if :: KMAX>0 && !op && nl<KMAX && !(R_COUNT && v!=TIMEOUT && v!=UNDECIDED) -> nl++ :: else fi
             fi
        :: else ->                                       /* late: what a look-up found is kept, a person is told */
