@@ -23,8 +23,8 @@ export type Driven =
   /** Somebody else moved the record on: the client is to be answered as any duplicate is. */
   | { kind: 'fenced' }
 
-/** The next run of an accepted request, after this many attempts; null when there have been enough. */
-export type Rerun = (recordId: string, attempts: number) => Sql | null
+/** The job of an accepted request's next run, after this many attempts. */
+export type Rerun = (recordId: string, attempts: number) => Sql
 
 interface Drive<Body, Report> {
   boundary: Boundary

@@ -1,24 +1,28 @@
 // The durable intent of an accepted request: its job commits with its reservation or its release, or neither does.
 import sql, { type Sql } from 'sql-template-tag'
+import { RUN_UNTIL } from '../idempotency/sql/run-again'
 
 export const RUN_ACCEPTED = 'run-accepted'
 
-/** So many attempts that were proven not executed; then people are told. */
-const MAX_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 1000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /** The job engine repeats a job that failed by our own fault or the store's so often. */
 const MAX_JOB_RUNS = 25
 
-/** A scalar over `moved r`. One live job a record: a second one takes the first one's place. */
-export const enqueueAccepted = (recordId: string, afterMs = 0): Sql => sql`
+/** A scalar. One live job a record: a second one takes the first one's place. */
+export const enqueueAccepted = (recordId: string, runAt: Sql = sql`clock_timestamp()`): Sql => sql`
   (SELECT (graphile_worker.add_job(${RUN_ACCEPTED}, json_build_object('recordId', ${recordId}::text),
-    run_at := clock_timestamp() + ${afterMs}::float8 * interval '1 ms', max_attempts := ${MAX_JOB_RUNS}::int,
-    job_key := ${recordId})).id)`
+    run_at := ${runAt}, max_attempts := ${MAX_JOB_RUNS}::int, job_key := ${recordId})).id)`
 
-/** Later and later, and never all at once. */
-export function rerunAccepted(recordId: string, attempts: number): Sql | null {
-  if (attempts >= MAX_ATTEMPTS) return null
-  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempts - 1), LONGEST_PAUSE_MS)
-  return enqueueAccepted(recordId, pauseMs * (0.5 + Math.random()))
+/** A scalar over `moved r`. The job that comes when the record's time is over makes it a dead letter. */
+export const rerunAccepted = (recordId: string, attempts: number): Sql =>
+  enqueueAccepted(
+    recordId,
+    sql`least(clock_timestamp() + ${pauseMs(attempts, Math.random())}::float8 * interval '1 ms', ${RUN_UNTIL})`,
+  )
+
+/** From 1 s to 5 min, later and later, and never all at once. */
+export function pauseMs(attempts: number, random: number): number {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** (attempts - 1), LONGEST_PAUSE_MS)
+  return Math.max(FIRST_PAUSE_MS, longest * (0.5 + random / 2))
 }

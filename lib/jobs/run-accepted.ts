@@ -1,10 +1,11 @@
 // The worker's side of an accepted request: claimed like any attempt. What is proven not executed gets its next run
-// in the commit that says so; what is unknown waits for reconciliation.
+// in the commit that says so; what is unknown waits for reconciliation. Past its time it becomes a dead letter.
 import { abandon } from '../idempotency/abandon'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { runAccepted } from '../idempotency/run'
 import { findWithRequest } from '../idempotency/sql/find'
+import { deadLetterPastRetention } from '../idempotency/sql/run-again'
 import { withRequestId } from '../request-context'
 import { rerunAccepted } from './enqueue'
 
@@ -20,6 +21,7 @@ export async function runAcceptedJob(
   await withRequestId(found.requestId, async () => {
     await boundary.step?.('found')
     if (await abandon(boundary, operation, found, boundary.nodeId)) return
-    await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
+    const { kind } = await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
+    if (kind === 'not_claimed') await deadLetterPastRetention(boundary.store, recordId, boundary.nodeId)
   })
 }

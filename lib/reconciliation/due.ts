@@ -4,6 +4,7 @@ import type { Store } from '../db/store'
 import type { Input } from '../idempotency/operation'
 import { type KeyRecord, RECORD_COLUMNS, type RecordRow, toRecord } from '../idempotency/record'
 import { appended, BY_NOW, NOW } from '../idempotency/sql/event'
+import { RUN_UNTIL } from '../idempotency/sql/run-again'
 
 export const DUE: Sql = sql`r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after <= ${BY_NOW}`
 
@@ -32,6 +33,8 @@ export interface ToReconcile {
   settlesAt: Date | null
   /** For how long its answer is kept, from when there is one. */
   retentionSeconds: number
+  /** Of an asynchronous record: its worker would run it again by itself. */
+  runsAgain: boolean
 }
 
 export async function findToReconcile(store: Store, recordId: string): Promise<ToReconcile | null> {
@@ -42,10 +45,11 @@ export async function findToReconcile(store: Store, recordId: string): Promise<T
       settles_at: Date | null
       settled: boolean | null
       retention_seconds: number
+      runs_again: boolean
     }
   >(sql`
     SELECT ${RECORD_COLUMNS}, r.request, r.request_id, r.settles_at, r.settles_at <= clock_timestamp() AS settled,
-      r.retention_seconds
+      r.retention_seconds, ${RUN_UNTIL} > clock_timestamp() AS runs_again
     FROM idempotency_records r WHERE r.id = ${recordId}`)
   if (!row?.request) return null
   return {
@@ -55,6 +59,7 @@ export async function findToReconcile(store: Store, recordId: string): Promise<T
     settled: row.settled ?? false,
     settlesAt: row.settles_at,
     retentionSeconds: row.retention_seconds,
+    runsAgain: row.runs_again,
   }
 }
 

@@ -6,7 +6,6 @@ import { quoteKey } from '../idempotency/key'
 import type { Answer, AnyOperation } from '../idempotency/operation'
 import { recallAttempt } from '../idempotency/settle-by-evidence'
 import { currentOf } from '../idempotency/sql/version'
-import { rerunAccepted } from '../jobs/enqueue'
 import { type Refused, refuse } from '../operators/refusal'
 import { type Affected, affectedBy } from '../orders/affected'
 import { findToReconcile, type ToReconcile } from './due'
@@ -63,7 +62,7 @@ async function afterwards(
     return { replay: { ...answer, headers }, runsAgain: null }
   }
   if (!record.async) return { replay: null, runsAgain: 'client' }
-  return { replay: null, runsAgain: rerunAccepted(record.id, record.attempt) ? 'worker' : 'nobody' }
+  return { replay: null, runsAgain: found.runsAgain ? 'worker' : 'nobody' }
 }
 
 async function refTaken(store: Pick<Store, 'query'>, { providerRef }: Resolution): Promise<Refused | null> {

@@ -162,17 +162,82 @@ describe('an accepted request that was proven not executed', () => {
     expect(toldBy(await place())).toBe('201 replayed')
   })
 
-  it('becomes a dead letter after a limited number of runs', async () => {
+  it('is run again however often it failed, within its creation plus retention', async () => {
     await place(accepted)
-    let runs = 0
-    while ((await bench.recordOf(key)).dead_lettered_at === null) {
-      expect(++runs).toBeLessThan(20)
+    for (let run = 1; run <= 30; run++) {
       gateway.nextCall(refused)
       await work()
     }
-    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: runs })
-    expect(runs).toBeGreaterThan(3)
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 30, dead_lettered_at: null })
+    const [job] = await jobs()
+    const pauseMs = job!.run_at.getTime() - Date.now()
+    expect(pauseMs).toBeGreaterThan(140_000)
+    expect(pauseMs).toBeLessThanOrEqual(300_000)
+  })
+
+  it('gets its next job no later than its creation plus retention', async () => {
+    await place(accepted)
+    for (const retention of ['86400', `extract(epoch FROM clock_timestamp() - created_at) + 60`]) {
+      await bench.rows(`UPDATE idempotency_records SET retention_seconds = ${retention} WHERE key = $1`, [key])
+      gateway.nextCall(...Array(9).fill(refused))
+      for (let run = 1; run <= 9; run++) await work()
+    }
+    const { attempt, created_at, retention_seconds } = await bench.recordOf(key)
+    const [job] = await jobs()
+    expect(attempt).toBe(18)
+    expect(Math.abs(job!.run_at.getTime() - created_at.getTime() - Number(retention_seconds) * 1000)).toBeLessThan(5)
+  })
+
+  it('becomes a dead letter with the release that comes past its creation plus retention', async () => {
+    await place(accepted)
+    await bench.db.query('SELECT graphile_worker.complete_jobs(ARRAY[id]) FROM graphile_worker.jobs WHERE key = $1', [
+      (await bench.recordOf(key)).id,
+    ])
+    gateway.nextCall(async () => {
+      await bench.endRerunning(key)
+      return refused()
+    })
+    await work()
+    const record = await bench.recordOf(key)
+    expect(record).toMatchObject({ state: 'failed_retryable', attempt: 1, dead_lettered_at: expect.any(Date) })
+    expect(await jobs()).toEqual([])
+  })
+
+  it('becomes a dead letter instead of being claimed past its creation plus retention', async () => {
+    gateway.nextCall(refused)
+    await place(accepted)
+    await work()
+    const before = await bench.recordOf(key)
+    await bench.endRerunning(key)
+    await work()
+    await work()
+    const record = await bench.recordOf(key)
+    expect(record).toMatchObject({ state: 'failed_retryable', attempt: 1, dead_lettered_at: expect.any(Date) })
+    expect(record.version).toBe(before.version)
+    expect(record.expires_at).toEqual(before.expires_at)
+    expect(record.timeline.map(({ event }) => event)).toEqual(['accepted', 'claimed', 'released', 'dead_lettered'])
+    expect(gateway.calls).toHaveLength(1)
     expect(toldBy(await place())).toBe('accepted')
+  })
+
+  it('is not claimed as a dead letter by a worker that read it before', async () => {
+    gateway.nextCall(refused)
+    await place(accepted)
+    await work()
+    const found = barrier()
+    const stalled = runAcceptedJob(
+      { ...bench.boundary, step: async (name) => (name === 'found' ? found.pass() : undefined) },
+      operations(),
+      (await bench.recordOf(key)).id,
+    )
+    await found.reached
+    await bench.endRerunning(key)
+    await work()
+    await bench.rows('UPDATE idempotency_records SET retention_seconds = 86400 WHERE key = $1', [key])
+    found.open()
+    await stalled
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'failed_retryable', attempt: 1 })
+    expect(gateway.calls).toHaveLength(1)
   })
 })
 

@@ -304,6 +304,14 @@ export async function openBench(options: { leaseMs?: number; settleMs?: number }
       )
       expect(ended.rowCount).toBe(1)
     },
+    /** As if creation plus retention had passed, and the key were kept longer: its last failure moved expiresAt on. */
+    async endRerunning(key: string): Promise<void> {
+      const ended = await db.query(
+        'UPDATE idempotency_records SET retention_seconds = 0.001 WHERE key = $1',
+        [key],
+      )
+      expect(ended.rowCount).toBe(1)
+    },
     /** The statements that the work sends through the store, and nothing else meanwhile. */
     async sentBy(work: () => Promise<unknown>): Promise<string[]> {
       const before = statements.length

@@ -5,6 +5,7 @@ import type { Effects } from '../operation'
 import type { State } from '../states'
 import { withEffects } from './effects'
 import { appended, NOW } from './event'
+import { MAY_RUN_AGAIN } from './run-again'
 
 export interface Claim {
   recordId: string
@@ -41,7 +42,7 @@ export async function claim(store: Store, c: Claim): Promise<{ report: unknown }
       FROM ${NOW}
       WHERE id = ${c.recordId} AND state = ${c.from}::record_state AND attempt = ${c.attempt}::int
         -- no claim while evidence of the effect is stored, none of a key that has run out
-        AND NOT effect_evidence AND expires_at > now.at
+        AND NOT effect_evidence AND expires_at > now.at AND ${MAY_RUN_AGAIN}
       RETURNING r.*
     )${withEffects(c.effects)}
     SELECT ${c.report ?? sql`NULL::json`} AS report FROM moved r`)

@@ -18,6 +18,10 @@ export interface TimelineEvent {
     | 'evidence'
     | 'looked_up'
     | 'dead_lettered'
+    /** An operator has an accepted request run again. */
+    | 'run_again'
+    /** A dead letter is looked up by schedule again. */
+    | 'resumed'
     | 'expired'
   /** Who: a node, or the actor that moved it. */
   by: string

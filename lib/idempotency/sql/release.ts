@@ -6,6 +6,7 @@ import type { State } from '../states'
 import { withEffects } from './effects'
 import { appended, NOW, type TimelineEvent, unknownSeconds } from './event'
 import { NOTIFY_WAITERS } from './notify'
+import { RUN_UNTIL } from './run-again'
 import { atVersion } from './version'
 
 export interface Release {
@@ -18,8 +19,8 @@ export interface Release {
   code: string
   effects: Effects
   event: TimelineEvent
-  /** The job of an accepted request's next run, which commits with the release; null: enough, people are told. */
-  next?: Sql | null
+  /** The job of an accepted request's next run, a scalar over `moved r`; past its time there is none, but a dead letter. */
+  next?: Sql
 }
 
 export interface Released {
@@ -38,7 +39,8 @@ export async function release(store: Pick<Store, 'query'>, r: Release): Promise<
       UPDATE idempotency_records r SET
         state = 'failed_retryable', version = version + 1, expires_at = now.at + retention_seconds * interval '1 s',
         locked_until = NULL, locked_by = NULL, reconcile_after = NULL,
-        money_differs = false, dead_lettered_at = CASE WHEN ${r.next === null}::boolean THEN now.at END,
+        money_differs = false,
+        dead_lettered_at = CASE WHEN ${r.next !== undefined}::boolean AND ${RUN_UNTIL} <= now.at THEN now.at END,
         last_error_code = ${r.code}, timeline = ${appended({ ...r.event, code: r.code })}
       FROM ${NOW}
       WHERE id = ${r.recordId} AND state = ${r.from}::record_state AND attempt = ${r.attempt}::int
@@ -46,6 +48,6 @@ export async function release(store: Pick<Store, 'query'>, r: Release): Promise<
       RETURNING r.*
     )${withEffects(r.effects)}
     SELECT expires_at AS "expiresAt", ${unknownSeconds([r.from])} AS "unknownSeconds", ${NOTIFY_WAITERS},
-      ${r.next ?? sql`NULL`}::text AS job FROM moved r`)
+      CASE WHEN dead_lettered_at IS NULL THEN ${r.next ?? sql`NULL`} END::text AS job FROM moved r`)
   return row ?? null
 }
