@@ -3,7 +3,7 @@ import { createOperator, endOperatorSessions, listOperators, showSession, update
 import { verifyAudit } from './operator/audit-chain'
 import { exportKeys } from './operator/export'
 import { closeDiscrepancy, listAudit, listDiscrepancies, listMisuse, showStats } from './operator/insight'
-import { expireKey, previewResolution, reconcileKey, resolveKey } from './operator/key-actions'
+import { expireKey, previewResolution, reconcileKey, resolveKey, resumeKey, runKeyAgain } from './operator/key-actions'
 import { listKeys, showKey, unmaskKey } from './operator/keys'
 import { reverseEntry } from './operator/ledger'
 import { abortRun, listRuns, runBulk, runLedger, runReaper, runReconciler, runSweeper, showRun } from './operator/runs'
@@ -20,6 +20,8 @@ export const OPERATOR_CALLS: readonly AnyOperatorCall[] = [
   reconcileKey,
   previewResolution,
   resolveKey,
+  runKeyAgain,
+  resumeKey,
   expireKey,
   reverseEntry,
   runBulk,

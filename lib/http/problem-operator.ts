@@ -59,6 +59,20 @@ export const OPERATOR_PROBLEMS = {
     retry: 'none',
     advice: 'What the provider itself confirmed is so. Give the money back with a refund.',
   },
+  not_runnable: {
+    status: 409,
+    title: 'This key can’t be run again',
+    detail: 'Only an accepted (asynchronous) key that is proven not executed can be run again.',
+    retry: 'none',
+    advice: 'Look at the record’s state. The request of a synchronous key is run again when its client sends it again.',
+  },
+  not_dead_lettered: {
+    status: 409,
+    title: 'This key is no dead letter',
+    detail: 'Only a dead-lettered key whose outcome is unknown can be resumed.',
+    retry: 'none',
+    advice: 'Look at reconcileAfter: if it is set, the key is looked up by schedule already.',
+  },
   nothing_to_ask: {
     status: 409,
     title: 'There is nothing to ask the provider about',

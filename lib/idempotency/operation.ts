@@ -115,6 +115,11 @@ export interface Operation<Body = unknown, Report = unknown> {
   external: ExternalPhase<Body, Report>
   /** What `begin` reported, read again for whoever settles a record without claiming it. */
   recall(record: { id: string; tenantId: string; resource: Resource; input: Input<Body> }): Promise<Report>
+  /**
+   * What commits with the expiry of keys that are proven not executed, many at a time. It reads `resource_type` and
+   * `resource_id` of them from `lapsed`, which has those of other operations too.
+   */
+  lapse?(): Effects
   /** The stored answer of an asynchronous request that nobody took up in time. */
   abandon(attempt: Omit<Attempt<Body, Report>, 'report'>): Settlement
 }

@@ -20,7 +20,10 @@ const BATCH = 20
 const HEARTBEAT_MS = DEAD_AFTER_MS / 4
 const SAMPLE_SIZE = 100
 
-const ACTION = 'key.bulk'
+const AUDITED_AS = 'key.bulk'
+
+export const BULK_ACTIONS = ['reconcile', 'expire', 'run-again', 'resume'] as const
+export type BulkActionName = (typeof BULK_ACTIONS)[number]
 
 export type Outcome = { verdict: string; state: State; settled: boolean } | { error: string }
 
@@ -32,9 +35,10 @@ interface BulkRun {
   actor: Pick<Actor, 'id' | 'name'>
 }
 export type BulkAction = (run: BulkRun, recordId: string) => Promise<Outcome>
+export type BulkActions = Readonly<Record<BulkActionName, BulkAction>>
 
 export interface NewBulkRun {
-  action: 'reconcile'
+  action: BulkActionName
   ids: readonly string[]
   /** How they were found, where they were not named. */
   filter?: object
@@ -46,11 +50,11 @@ export async function createBulkRun(store: Store, call: Call, bulk: NewBulkRun, 
   const { action, filter, reason } = bulk
   const ids = [...new Set(bulk.ids)]
   const id = call.newId('run')
-  const entry = { ...call, action: ACTION, target: id, reason, after: { action, filter, keys: ids.length } }
+  const entry = { ...call, action: AUDITED_AS, target: id, reason, after: { action, filter, keys: ids.length } }
   const [run] = await store.query<Run>(sql`
     WITH made AS (
-      INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, reason, state, total, counts, sample, worked_by)
-      VALUES (${id}, 'bulk', false, false, ${call.actor.id}, ${reason}, 'running', ${ids.length}::int, '{}',
+      INSERT INTO runs (id, kind, action, dry_run, scheduled, requested_by, reason, state, total, counts, sample, worked_by)
+      VALUES (${id}, 'bulk', ${action}, false, false, ${call.actor.id}, ${reason}, 'running', ${ids.length}::int, '{}',
         ${ids.slice(0, SAMPLE_SIZE)}::text[], ${worker})
       ON CONFLICT (id) DO NOTHING
       RETURNING *
@@ -78,7 +82,7 @@ interface Work {
   store: Store
   runId: string
   worker: string
-  action: BulkAction
+  actions: BulkActions
   /** Aborts when the worker's node stops: the run is then another's. */
   stopping: AbortSignal
 }
@@ -108,7 +112,8 @@ async function workOff(work: Work): Promise<void> {
     if (batch.keys.length === 0) return end(work, 'succeeded')
     if (stopping.aborted) return handOver(store, runId, worker)
     const run = { id: runId, reason: batch.reason, actor }
-    const outcomes = await Promise.all(batch.keys.map(({ recordId }) => outcomeOf(work.action, run, recordId)))
+    const action = work.actions[batch.action]
+    const outcomes = await Promise.all(batch.keys.map(({ recordId }) => outcomeOf(action, run, recordId)))
     if (!(await keep(work, batch, outcomes))) return
   }
 }
@@ -129,12 +134,13 @@ interface BulkBatch {
   aborted: boolean
   counts: Counts
   reason: string | null
+  action: BulkActionName
 }
 
 /** Null when the run has ended or is another's. */
 async function nextBatch(store: Store, runId: string, worker: string): Promise<BulkBatch | null> {
   const [row] = await store.query<BulkBatch>(sql`
-    SELECT r.abort_requested AS aborted, r.counts, r.reason, coalesce((
+    SELECT r.abort_requested AS aborted, r.counts, r.reason, coalesce(r.action, 'reconcile') AS action, coalesce((
       SELECT json_agg(json_build_object('position', i.position, 'recordId', i.record_id) ORDER BY i.position)
       FROM (
         SELECT position, record_id FROM run_items WHERE run_id = r.id AND outcome IS NULL
@@ -147,7 +153,8 @@ async function nextBatch(store: Store, runId: string, worker: string): Promise<B
 /** Progress, heartbeat and outcomes together; false when the run is another's, who does these keys again. */
 async function keep({ store, runId, worker }: Work, batch: BulkBatch, outcomes: readonly Outcome[]): Promise<boolean> {
   const counts = { ...batch.counts }
-  for (const name of outcomes.flatMap(namesOf)) counts[name] = (counts[name] ?? 0) + 1
+  for (const name of outcomes.flatMap((outcome) => namesOf(batch.action, outcome)))
+    counts[name] = (counts[name] ?? 0) + 1
   const rows = await store.query(sql`
     WITH mine AS (
       UPDATE runs SET done = done + ${outcomes.length}::int, counts = ${JSON.stringify(counts)}::jsonb,
@@ -164,8 +171,9 @@ async function keep({ store, runId, worker }: Work, batch: BulkBatch, outcomes: 
   return rows.length > 0
 }
 
-function namesOf(outcome: Outcome): string[] {
+function namesOf(action: BulkActionName, outcome: Outcome): string[] {
   if ('error' in outcome) return ['errors']
+  if (action !== 'reconcile') return [outcome.verdict]
   return outcome.settled ? ['lookUps', outcome.verdict, 'settled'] : ['lookUps', outcome.verdict]
 }
 
@@ -189,7 +197,7 @@ async function beat(store: Store, runId: string, worker: string): Promise<void> 
 async function actorOf(store: Store, runId: string): Promise<BulkRun['actor']> {
   const [row] = await store.query<BulkRun['actor']>(sql`
     SELECT r.requested_by AS id, coalesce(e.actor_name, r.requested_by) AS name
-    FROM runs r LEFT JOIN audit_entries e ON e.target = r.id AND e.action = ${ACTION} WHERE r.id = ${runId}
+    FROM runs r LEFT JOIN audit_entries e ON e.target = r.id AND e.action = ${AUDITED_AS} WHERE r.id = ${runId}
     ORDER BY e.seq LIMIT 1`)
   return row!
 }

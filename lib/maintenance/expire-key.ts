@@ -4,23 +4,23 @@ import sql from 'sql-template-tag'
 import { audited } from '../audit/append'
 import type { Store } from '../db/store'
 import type { Boundary } from '../idempotency/boundary'
+import type { AnyOperation } from '../idempotency/operation'
 import { EXPIRABLE, expire } from '../idempotency/sql/expire'
 import { atVersion, currentOf } from '../idempotency/sql/version'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
+import type { KeyDecision } from './run-again'
 
-export interface ExpireKey {
-  id: string
-  reason: string
-  /** The version of the record that was decided about. */
-  version: number
+export interface Expiring {
+  boundary: { store: Pick<Store, 'query'> } & Pick<Boundary, 'observe'>
+  operations: ReadonlyMap<string, AnyOperation>
 }
 
 /** Null when it is done. */
 export async function expireKey(
-  { store, observe }: { store: Pick<Store, 'query'> } & Pick<Boundary, 'observe'>,
+  { boundary: { store, observe }, operations }: Expiring,
   call: Call,
-  { id, reason, version }: ExpireKey,
+  { id, reason, version }: KeyDecision,
 ): Promise<Refused | null> {
   const before = await currentOf(store, id)
   if (!before) return refuse('not_found')
@@ -29,7 +29,7 @@ export async function expireKey(
       WHERE r.id = ${id} AND r.state = ${before.state}::record_state ${atVersion(version)} AND ${EXPIRABLE} FOR UPDATE`
     const after = sql`jsonb_build_object('state', m.state, 'version', m.version)`
     const entry = audited({ ...call, action: 'key.expire', target: id, reason, before }, sql`moved m`, after)
-    const [expired] = await expire(store, { due, by: `operator:${call.actor.id}`, effects: [entry] })
+    const [expired] = await expire(store, { due, by: `operator:${call.actor.id}`, operations, effects: [entry] })
     if (expired) {
       const { from, endpoint, tenantId } = expired
       observe?.({ kind: 'moved', from, to: 'expired', endpoint, tenantId })

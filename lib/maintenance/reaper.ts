@@ -1,9 +1,10 @@
 // The reaper: keys that have run out become tombstones, and tombstones that have stood long enough are deleted.
 // Batches are small and each is a transaction of its own, so live traffic never waits behind one. What is pending,
-// in progress or unknown is never touched; orders and ledger stay.
+// in progress or unknown is never touched. The ledger stays; an order whose key is proven not executed is abandoned.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
 import type { Boundary, Moved } from '../idempotency/boundary'
+import type { AnyOperation } from '../idempotency/operation'
 import { BY_NOW } from '../idempotency/sql/event'
 import { EXPIRABLE, expire } from '../idempotency/sql/expire'
 import type { State } from '../idempotency/states'
@@ -26,10 +27,11 @@ const OUTLIVED: Sql = sql`r.state = 'unknown' AND r.expires_at <= ${BY_NOW}`
 
 export interface ReaperOptions {
   tombstoneHours: number
+  operations: ReadonlyMap<string, AnyOperation>
   observe?: Boundary['observe']
 }
 
-export function reaper(store: Store, { tombstoneHours, observe }: ReaperOptions): Daemon {
+export function reaper(store: Store, { tombstoneHours, operations, observe }: ReaperOptions): Daemon {
   const deletable = stoodFor(tombstoneHours)
   return {
     kind: 'reaper',
@@ -40,7 +42,7 @@ export function reaper(store: Store, { tombstoneHours, observe }: ReaperOptions)
         yield { counts: {}, ids: [], groups: await groupsOf(store, 'leftAlone', OUTLIVED) }
         return
       }
-      yield* inBatches(() => expireBatch(store, observe))
+      yield* inBatches(() => expireBatch(store, operations, observe))
       yield* inBatches(() => deleteBatch(store, deletable, observe))
     },
   }
@@ -57,10 +59,14 @@ async function* inBatches(next: () => Promise<Batch & { full: boolean }>): Async
   }
 }
 
-async function expireBatch(store: Store, observe: Boundary['observe']): Promise<Batch & { full: boolean }> {
+async function expireBatch(
+  store: Store,
+  operations: ReaperOptions['operations'],
+  observe: Boundary['observe'],
+): Promise<Batch & { full: boolean }> {
   const due = sql`SELECT r.id, r.state FROM idempotency_records r WHERE ${RUN_OUT}
     ORDER BY r.expires_at LIMIT ${BATCH}::int FOR UPDATE SKIP LOCKED`
-  const expired = await expire(store, { due, by: 'reaper' })
+  const expired = await expire(store, { due, by: 'reaper', operations })
   tell(observe, 'expired', expired)
   return { counts: { expired: expired.length }, ids: expired.map(({ id }) => id), full: expired.length === BATCH }
 }

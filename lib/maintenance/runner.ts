@@ -3,7 +3,7 @@
 import { newUlid } from '../db/id'
 import type { Store } from '../db/store'
 import { log } from '../log'
-import { type BulkAction, takeUpBulkRun, workOffBulkRun } from './bulk'
+import { type BulkActions, takeUpBulkRun, workOffBulkRun } from './bulk'
 import type { Daemon, DaemonKind } from './daemon'
 import { findRun, type Run, type RunRequest, startRun } from './runs'
 
@@ -26,12 +26,12 @@ export interface RunnerOptions {
   store: Store
   nodeId: string
   daemons: readonly Daemon[]
-  bulk: BulkAction
+  bulk: BulkActions
   answerAfterMs?: number
 }
 
 export function openRunner(options: RunnerOptions): Runner {
-  const { store, nodeId, bulk: action, answerAfterMs = ANSWER_AFTER_MS } = options
+  const { store, nodeId, bulk: actions, answerAfterMs = ANSWER_AFTER_MS } = options
   const daemons = new Map(options.daemons.map((daemon) => [daemon.kind, daemon]))
   const stopping = new AbortController()
   const underWay = new Set<Promise<unknown>>()
@@ -47,7 +47,7 @@ export function openRunner(options: RunnerOptions): Runner {
   const newWorker = () => `${nodeId}/${newUlid()}`
 
   function workOff(runId: string, worker: string): void {
-    void follow(workOffBulkRun({ store, runId, worker, action, stopping: stopping.signal }))
+    void follow(workOffBulkRun({ store, runId, worker, actions, stopping: stopping.signal }))
   }
 
   async function look(): Promise<void> {

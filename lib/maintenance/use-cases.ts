@@ -4,11 +4,13 @@ import sql from 'sql-template-tag'
 import { audited } from '../audit/append'
 import type { Store } from '../db/store'
 import type { Boundary } from '../idempotency/boundary'
+import type { AnyOperation } from '../idempotency/operation'
 import { refuse } from '../operators/refusal'
 import type { Guard, UseCase } from '../operators/use-case'
-import { createBulkRun, MAX_KEYS } from './bulk'
+import { type BulkActionName, createBulkRun, MAX_KEYS } from './bulk'
 import { DAEMONS, type DaemonKind } from './daemon'
-import { type ExpireKey, expireKey } from './expire-key'
+import { expireKey } from './expire-key'
+import { type KeyDecision, runKeyAgain } from './run-again'
 import { listRunItems, listRuns, type RunCursor, type RunFilter, type RunItem } from './run-history'
 import type { Runner } from './runner'
 import { abortRun, failDeadRuns, findRun, type Run } from './runs'
@@ -21,11 +23,15 @@ interface NewRun {
 }
 
 /** All that match now, or those that are named. */
-type NewBulk<Filter extends object> = { action: 'reconcile'; reason: string } & ({ filter: Filter } | { ids: string[] })
+type NewBulk<Filter extends object> = { action: BulkActionName; reason: string } & (
+  | { filter: Filter }
+  | { ids: string[] }
+)
 
 /** `Shown` is a record as whoever asks is shown it; `Filter`, how they say which ones they mean. */
 export interface MaintenanceUseCases<Shown extends object, Filter extends object> {
-  expireKey: UseCase<ExpireKey, Shown>
+  expireKey: UseCase<KeyDecision, Shown>
+  runKeyAgain: UseCase<KeyDecision, Shown>
   runDaemon: Record<DaemonKind, UseCase<NewRun, Run>>
   runBulk: UseCase<NewBulk<Filter>, Run>
   listRuns: UseCase<
@@ -43,6 +49,7 @@ export interface MaintenanceUseCases<Shown extends object, Filter extends object
 export interface Maintenance<Shown extends object, Filter extends object> {
   store: Store
   observe?: Boundary['observe']
+  operations: ReadonlyMap<string, AnyOperation>
   runner: Runner
   findRecord(id: string): Promise<Shown | null>
   selectKeyIds(filter: Filter, limit: number): Promise<string[]>
@@ -52,7 +59,7 @@ export function maintenanceUseCases<Shown extends object, Filter extends object>
   maintenance: Maintenance<Shown, Filter>,
   guard: Guard,
 ): MaintenanceUseCases<Shown, Filter> {
-  const { store, observe, runner, findRecord, selectKeyIds } = maintenance
+  const { store, observe, operations, runner, findRecord, selectKeyIds } = maintenance
 
   const runDaemon = (kind: DaemonKind): UseCase<NewRun, Run> =>
     guard({ action: `${kind}.run`, role: 'operator' }, (call, { dryRun, reason = null, patienceMs }) => {
@@ -67,7 +74,14 @@ export function maintenanceUseCases<Shown extends object, Filter extends object>
     expireKey: guard(
       { action: 'key.expire', role: 'operator', target: ({ id }) => id },
       async (call, asked) =>
-        (await expireKey({ store, observe }, call, asked)) ?? (await findRecord(asked.id)) ?? refuse('not_found'),
+        (await expireKey({ boundary: { store, observe }, operations }, call, asked)) ??
+        (await findRecord(asked.id)) ??
+        refuse('not_found'),
+    ),
+    runKeyAgain: guard(
+      { action: 'key.run_again', role: 'operator', target: ({ id }) => id },
+      async (call, asked) =>
+        (await runKeyAgain(store, call, asked)) ?? (await findRecord(asked.id)) ?? refuse('not_found'),
     ),
     runDaemon: Object.fromEntries(DAEMONS.map((kind) => [kind, runDaemon(kind)])) as Record<
       DaemonKind,

@@ -91,6 +91,7 @@ function openOperatorServices(): OperatorServices {
       {
         store,
         observe: node.boundary.observe,
+        operations: node.operations,
         runner: node.runner,
         findRecord,
         selectKeyIds: (filter: KeyFilter, limit) => selectKeyIds(store, filter, limit),

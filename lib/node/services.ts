@@ -24,9 +24,9 @@ import { createSandbox } from '../payments/sandbox'
 import { storedWebhookSecret } from '../payments/sandbox-webhooks-outbox'
 import { createStripe } from '../payments/stripe'
 import { processWide } from '../process-wide'
+import { bulkActions } from '../reconciliation/bulk-actions'
 import { ledgerComparison } from '../reconciliation/ledger-comparison'
 import type { Reconciliation } from '../reconciliation/reconcile'
-import { reconcileInBulk } from '../reconciliation/reconcile-key'
 import { reconciler } from '../reconciliation/reconciler'
 import { type Authenticator, openAuthenticator } from '../tenants/authenticate'
 import { type Limits, openLimits } from '../tenants/limits'
@@ -101,7 +101,7 @@ function openServices(): Services {
   const daemons: Scheduled[] = [
     { daemon: sweeper(boundary, operations), intervalMs: settings.sweepIntervalMs },
     {
-      daemon: reaper(store, { tombstoneHours: settings.tombstoneHours, observe: metrics.observe }),
+      daemon: reaper(store, { tombstoneHours: settings.tombstoneHours, operations, observe: metrics.observe }),
       intervalMs: settings.reapIntervalMs,
     },
     {
@@ -130,7 +130,7 @@ function openServices(): Services {
       store,
       nodeId: boundary.nodeId,
       daemons: daemons.map(({ daemon }) => daemon),
-      bulk: reconcileInBulk(reconciliation),
+      bulk: bulkActions(reconciliation),
     }),
     sandboxPool,
     sandboxWebhookSecret: openSecret(settings, sandboxPool),

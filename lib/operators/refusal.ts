@@ -11,6 +11,8 @@ const REFUSALS = [
   'provider_ref_taken',
   'not_expirable',
   'not_reversible',
+  'not_runnable',
+  'not_dead_lettered',
   'nothing_to_ask',
   'already_created',
   'already_exists',

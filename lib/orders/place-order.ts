@@ -47,6 +47,12 @@ export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<
       // The order stays as it is: the next attempt charges for the same one.
       release: () => [],
     },
+    lapse: () => [
+      sql`lapsed_orders AS (
+        UPDATE orders SET status = 'abandoned' FROM lapsed
+        WHERE lapsed.resource_type = 'order' AND orders.id = lapsed.resource_id AND orders.status = 'pending_payment'
+      )`,
+    ],
     abandon: (attempt) => ({
       answer: problem('request_expired'),
       effectRef: null,

@@ -80,6 +80,13 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
       conclude: (attempt, executed) => concludeRefund(attempt, executed, problem),
       release: (attempt) => giveBack(attempt.resource.id, 'released'),
     },
+    // It has given back what it held when it was proven not executed.
+    lapse: () => [
+      sql`lapsed_refunds AS (
+        UPDATE refunds SET status = 'abandoned' FROM lapsed
+        WHERE lapsed.resource_type = 'refund' AND refunds.id = lapsed.resource_id AND refunds.status = 'released'
+      )`,
+    ],
     abandon: (attempt) => ({
       answer: problem('request_expired'),
       effectRef: null,

@@ -11,6 +11,7 @@ import type { BulkAction } from '../maintenance/bulk'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
 import { type Reconciliation, reconcile, type Verdict } from './reconcile'
+import { noteAnswer } from './resume'
 
 /** What the provider's object says of itself. */
 interface ProviderObject {
@@ -54,6 +55,7 @@ export async function reconcileKey(
   const reconciled = await reconcile(r, id, `operator:${call.actor.id}`, auditedReconcile(entry))
   if (!reconciled) return refuse('nothing_to_ask')
   const { verdict, settled, ref, shown } = reconciled
+  if (verdict !== 'unreachable') await noteAnswer(store)
   const now = (await currentOf(store, id)) ?? { ...before, state: reconciled.state }
   // It moved nothing: where somebody else did meanwhile, the entry of that move is theirs.
   if (!settled) await appendAudit(store, { ...entry, before: now, after: { ...now, verdict } })

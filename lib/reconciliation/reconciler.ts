@@ -4,6 +4,7 @@ import type { Counts, Daemon } from '../maintenance/daemon'
 import { wouldTouch } from '../maintenance/dry-run'
 import { DUE, takeDue } from './due'
 import { type Reconciled, type Reconciliation, reconcile } from './reconcile'
+import { noteAnswer } from './resume'
 
 /** Look-ups at the same time: each is one request to the provider. */
 const BATCH = 20
@@ -31,12 +32,17 @@ export function reconciler(options: ReconcilerOptions): Daemon {
           if (!outcome) return
           for (const name of namesOf(outcome)) counts[name] = (counts[name] ?? 0) + 1
         })
+        const resumed = outcomes.some(isAnswer) ? await noteAnswer(store) : []
+        if (resumed.length > 0) counts.resumed = resumed.length
         if (ids.length > 0) yield { counts, ids }
         if (ids.length < BATCH) return
       }
     },
   }
 }
+
+/** The provider was reached and said something, whatever it was. */
+const isAnswer = (outcome: Reconciled | null): boolean => outcome !== null && outcome.verdict !== 'unreachable'
 
 function namesOf(outcome: Reconciled): string[] {
   const names = ['lookUps', outcome.verdict]

@@ -1,4 +1,5 @@
 // What people do about outcomes that nobody could find out, each behind the check of its role.
+import type { KeyDecision } from '../maintenance/run-again'
 import { refuse } from '../operators/refusal'
 import type { Guard, UseCase } from '../operators/use-case'
 import type { Reconciliation } from './reconcile'
@@ -6,12 +7,14 @@ import { type ReconciledKey, reconcileKey } from './reconcile-key'
 import { type Decision, type Resolution, resolve } from './resolve'
 import { previewResolution, type ResolutionPreview } from './resolve-preview'
 import { type LedgerEntryView, reverseEntry } from './reverse'
+import { resumeKey } from './resume'
 
 /** `Shown` is the record as whoever asks is shown it. */
 export interface ReconciliationUseCases<Shown extends object> {
   reconcileKey: UseCase<{ id: string; reason?: string }, ReconciledKey>
   resolveKey: UseCase<Decision, Shown>
   reverseEntry: UseCase<{ id: string; reason: string }, LedgerEntryView>
+  resumeKey: UseCase<KeyDecision, Shown>
   previewResolution: UseCase<Resolution & { id: string }, ResolutionPreview>
 }
 
@@ -31,6 +34,13 @@ export function reconciliationUseCases<Shown extends object>(
     ),
     reverseEntry: guard({ action: 'ledger.reverse', role: 'admin', target: ({ id }) => id }, (call, asked) =>
       reverseEntry(reconciliation, call, asked),
+    ),
+    resumeKey: guard(
+      { action: 'key.resume', role: 'operator', target: ({ id }) => id },
+      async (call, decision) =>
+        (await resumeKey(reconciliation.boundary.store, call, decision)) ??
+        (await findRecord(decision.id)) ??
+        refuse('not_found'),
     ),
     previewResolution: guard({ action: 'key.preview', role: 'viewer', target: ({ id }) => id }, (_, asked) =>
       previewResolution(reconciliation, asked),

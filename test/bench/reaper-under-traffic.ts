@@ -31,7 +31,7 @@ try {
     await seed(TOMBSTONES / ROUNDS, round)
     quiet.push(...(await traffic(new Promise((resolve) => setTimeout(resolve, QUIET_MS)))))
     const startedAt = performance.now()
-    const reaping = runOnce(reaper(store, { tombstoneHours: 1 })).then((counts) => {
+    const reaping = runOnce(reaper(store, { tombstoneHours: 1, operations: new Map() })).then((counts) => {
       deleted += counts.deleted ?? 0
       reapedMs += performance.now() - startedAt
     })

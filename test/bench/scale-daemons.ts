@@ -15,7 +15,10 @@ const TOMBSTONE_HOURS = 0
 export async function reapedMsPerKey({ db, store }: Subject): Promise<number> {
   await endRetention(db, KEYS)
   const watched = timed(store)
-  const done = await work(reaper(watched.store, { tombstoneHours: TOMBSTONE_HOURS }), (count) => count >= 2 * KEYS)
+  const done = await work(
+    reaper(watched.store, { tombstoneHours: TOMBSTONE_HOURS, operations: new Map() }),
+    (count) => count >= 2 * KEYS,
+  )
   return watched.spentMs() / done
 }
 
@@ -27,7 +30,7 @@ export async function sweptMsPerKey({ db, store, sweeper }: Subject): Promise<nu
 }
 
 export const reapUntil = ({ store }: Subject, over: () => boolean): Promise<number> =>
-  work(reaper(store, { tombstoneHours: TOMBSTONE_HOURS }), over)
+  work(reaper(store, { tombstoneHours: TOMBSTONE_HOURS, operations: new Map() }), over)
 
 export const sweepUntil = ({ store, sweeper }: Subject, over: () => boolean): Promise<number> =>
   work(sweeper(store), over)

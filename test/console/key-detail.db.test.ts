@@ -95,7 +95,7 @@ describe('the detail of a key', () => {
     const { id } = await bench.recordOf(key)
     expect((await show(id)).ledger.map(({ recordId }) => recordId)).toEqual([ofOrder, id])
     const due = sql`SELECT id, state FROM idempotency_records WHERE key = ${orderKey} FOR UPDATE`
-    await expire(bench.store, { due, by: 'test' })
+    await expire(bench.store, { due, by: 'test', operations: new Map() })
     await bench.db.query('DELETE FROM idempotency_records WHERE id = $1', [ofOrder])
     expect((await show(id)).ledger.map(({ recordId }) => recordId)).toEqual([null, id])
   })

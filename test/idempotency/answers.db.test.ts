@@ -39,7 +39,11 @@ afterEach(async () => {
 const find = (key: string) => answers.find(TENANT, PLACE_ORDER, key)
 const place = (key: string) => bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, answers } })
 const expireNow = (key: string) =>
-  expire(bench.store, { due: sql`SELECT id, state FROM idempotency_records WHERE key = ${key} FOR UPDATE`, by: 'test' })
+  expire(bench.store, {
+    due: sql`SELECT id, state FROM idempotency_records WHERE key = ${key} FOR UPDATE`,
+    by: 'test',
+    operations: new Map(),
+  })
 
 /** A busy machine may miss a sign of life, and then nothing is kept: that is no fault. */
 async function kept(key: string): Promise<void> {

@@ -41,7 +41,7 @@ describe('a dry run', () => {
     await record('completed', 'ten_gone')
     await record('failed_retryable')
     await record('unknown')
-    const run = await dryRunOf(reaper(bench.store, { tombstoneHours: 1 }))
+    const run = await dryRunOf(reaper(bench.store, { tombstoneHours: 1, operations: new Map() }))
     expect(run).toMatchObject({ done: 5, counts: { expired: 5 } })
     expect(run.groups).toEqual([
       {

@@ -61,6 +61,16 @@ describe('expiring a key', () => {
     ])
   })
 
+  it('abandons the order of a failed_retryable key, and leaves that of a completed one paid', async () => {
+    const statusOf = async ({ id }: { id: string }) => {
+      const [order] = await bench.rows<{ status: string }>('SELECT status FROM orders WHERE record_id = $1', [id])
+      return order!.status
+    }
+    const [paid, unpaid] = [await finished(), await finished(refused)]
+    for (const key of [paid, unpaid]) await expire(key)
+    expect([await statusOf(paid), await statusOf(unpaid)]).toEqual(['paid', 'abandoned'])
+  })
+
   it('is refused for an outdated version first, then for a state that can’t expire', async () => {
     const unknown = await finished(timedOut)
     expect(await expire({ ...unknown, version: unknown.version - 1 })).toMatchObject({

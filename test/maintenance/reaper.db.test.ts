@@ -1,12 +1,17 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Boundary } from '../../lib/idempotency/boundary'
+import type { AnyOperation } from '../../lib/idempotency/operation'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { RUN_OUT, reaper, stoodFor } from '../../lib/maintenance/reaper'
 import { barrier, newKey, openBench, orderOf, refused, scriptedGateway, timedOut } from '../support/boundary'
 
 let bench: Awaited<ReturnType<typeof openBench>>
 const gateway = scriptedGateway()
+const operations = () => {
+  const all: AnyOperation[] = [bench.placeOrder(gateway), bench.refundOrder(gateway)]
+  return new Map(all.map((operation) => [operation.endpoint, operation]))
+}
 
 beforeAll(async () => {
   bench = await openBench()
@@ -16,7 +21,7 @@ beforeEach(async () => {
   await bench.rows('TRUNCATE idempotency_records, orders, refunds, ledger_entries, evidence CASCADE')
 })
 
-const reap = () => reaper(bench.store, { tombstoneHours: 1 })
+const reap = () => reaper(bench.store, { tombstoneHours: 1, operations: operations() })
 
 async function finished(script?: Parameters<typeof gateway.nextCall>[0]): Promise<string> {
   const key = newKey()
@@ -48,6 +53,33 @@ describe('the reaper', () => {
     expect((await bench.recordOf(completed)).resource_id).toMatch(/^ord_/)
     expect((await bench.recordOf(retryable)).state).toBe('expired')
     expect((await bench.recordOf(young)).state).toBe('completed')
+  })
+
+  it('abandons the order of a key that expires as failed_retryable, and no other, in the same statement', async () => {
+    const statusOf = async (key: string) => {
+      const { id } = await bench.recordOf(key)
+      const [order] = await bench.rows<{ status: string }>('SELECT status FROM orders WHERE record_id = $1', [id])
+      return order!.status
+    }
+    const [paid, unpaid, young] = [await finished(), await finished(refused), await finished(refused)]
+    for (const key of [paid, unpaid]) await bench.endRetention(key)
+    const sent = await bench.sentBy(() => runOnce(reap()))
+    expect(sent[0]).toContain("state = 'expired'")
+    expect(sent[0]).toContain("UPDATE orders SET status = 'abandoned'")
+    expect(await Promise.all([paid, unpaid, young].map(statusOf))).toEqual(['paid', 'abandoned', 'pending_payment'])
+  })
+
+  it('abandons the refund of a key that expires as failed_retryable, and holds nothing of its order', async () => {
+    const orderId = await bench.paidOrder(1000)
+    const key = newKey()
+    gateway.nextCall(refused)
+    await bench.refund(gateway, orderId, { amountCents: 400 }, { key })
+    await bench.endRetention(key)
+    await runOnce(reap())
+    const refunds = await bench.rows('SELECT status FROM refunds WHERE order_id = $1', [orderId])
+    expect(refunds).toEqual([{ status: 'abandoned' }])
+    const orders = await bench.rows('SELECT status, held_cents, refunded_cents FROM orders WHERE id = $1', [orderId])
+    expect(orders).toEqual([{ status: 'paid', held_cents: '0', refunded_cents: '0' }])
   })
 
   it('never expires a key that is unknown or in progress, however old', async () => {
@@ -100,7 +132,7 @@ describe('the reaper', () => {
     await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_move')
     const told: number[] = []
     const observe: Boundary['observe'] = (event) => event.kind === 'moved' && told.push(event.count ?? 1)
-    const daemon = reaper(bench.store, { tombstoneHours: 1, observe })
+    const daemon = reaper(bench.store, { tombstoneHours: 1, operations: operations(), observe })
     const counts = await Promise.all([runOnce(daemon), runOnce(daemon)])
     expect(counts.reduce((sum, { deleted = 0 }) => sum + deleted, 0)).toBe(1200)
     expect(told.reduce((sum, count) => sum + count, 0)).toBe(1200)

@@ -171,7 +171,8 @@ describe('the move metric', () => {
     const found = () => decide(charged.key, { verdict: 'succeeded', providerRef: newRef() })
     expect(await moved(found)).toEqual({ reconciled: 1 })
     expect(await moved(() => decide(lost.key, { verdict: 'not_executed' }))).toEqual({ not_executed: 1 })
-    const expire = async (key: string) => expireKey(site.node.boundary, OLGA, { ...(await seen(key)), reason: REASON })
+    const expire = async (key: string) =>
+      expireKey(site.node.reconciliation, OLGA, { ...(await seen(key)), reason: REASON })
     expect(await moved(() => expire(charged.key))).toEqual({ reaped: 1 })
     expect(await moved(() => expire(lost.key))).toEqual({ reaped_retryable: 1 })
     expect(await moved(() => expire(lost.key))).toEqual({})

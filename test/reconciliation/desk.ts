@@ -15,8 +15,8 @@ import { callOf } from '../../lib/operators/actor'
 import { openGuard } from '../../lib/operators/use-case'
 import type { OrderRequest } from '../../lib/orders/schema'
 import type { LookUpOutcome } from '../../lib/payments/gateway'
+import { bulkActions } from '../../lib/reconciliation/bulk-actions'
 import type { Reconciliation } from '../../lib/reconciliation/reconcile'
-import { reconcileInBulk } from '../../lib/reconciliation/reconcile-key'
 import { reconciliationUseCases } from '../../lib/reconciliation/use-cases'
 import { type Bench, newKey, orderOf, type ScriptedGateway, scriptedGateway, timedOut } from '../support/boundary'
 
@@ -32,6 +32,7 @@ export interface DeskOptions {
   boundary?: Partial<Boundary>
   daemons?: readonly Daemon[]
   answerAfterMs?: number
+  /** In place of the look-up. */
   bulk?: BulkAction
 }
 
@@ -47,7 +48,7 @@ export function openDesk(bench: Bench, options: DeskOptions = {}) {
     store,
     nodeId: boundary.nodeId,
     daemons: options.daemons ?? [],
-    bulk: options.bulk ?? reconcileInBulk(reconciliation),
+    bulk: { ...bulkActions(reconciliation), ...(options.bulk ? { reconcile: options.bulk } : {}) },
     answerAfterMs: options.answerAfterMs,
   })
   const guard = openGuard(store)
@@ -62,7 +63,13 @@ export function openDesk(bench: Bench, options: DeskOptions = {}) {
     observed,
     ...reconciliationUseCases(reconciliation, guard, findRecord),
     ...maintenanceUseCases(
-      { store, runner, findRecord, selectKeyIds: (filter: KeyFilter, limit) => selectKeyIds(store, filter, limit) },
+      {
+        store,
+        operations,
+        runner,
+        findRecord,
+        selectKeyIds: (filter: KeyFilter, limit) => selectKeyIds(store, filter, limit),
+      },
       guard,
     ),
 

@@ -132,7 +132,8 @@ export async function openMeeting() {
         runOnce(sweeper(through(store), operations), { dryRun }),
       reconcile: async (store?: Store) => reconcile(reconciliation(through(store)), await idOf(), 'reconciler'),
       reconcileDue: (store?: Store) => runOnce(reconciler({ ...reconciliation(through(store)), lookUpLimitMs: 1000 })),
-      reap: (store?: Store, tombstoneHours = 168) => runOnce(reaper(store ?? bench.store, { tombstoneHours })),
+      reap: (store?: Store, tombstoneHours = 168) =>
+        runOnce(reaper(store ?? bench.store, { tombstoneHours, operations })),
       /** What the provider reports of a charge, its only one unless it is named. */
       async webhook(
         of: Partial<{

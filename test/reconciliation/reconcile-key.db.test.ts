@@ -119,7 +119,7 @@ describe('an operator’s reconciliation of a key', () => {
     const erased = newKey()
     await bench.place(desk.gateway, orderOf(), { key: erased })
     await bench.endRetention(erased)
-    await runOnce(reaper(bench.store, { tombstoneHours: 1 }))
+    await runOnce(reaper(bench.store, { tombstoneHours: 1, operations: desk.operations }))
     expect(await ask((await bench.recordOf(erased)).id)).toMatchObject({ refused: 'nothing_to_ask' })
     expect(await ask('idem_00000000000000000000000000')).toMatchObject({ refused: 'not_found' })
   })

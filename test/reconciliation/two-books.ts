@@ -113,6 +113,6 @@ export function entry(
 
 export async function remove(key: string): Promise<void> {
   await bench.endRetention(key)
-  await runOnce(reaper(bench.store, { tombstoneHours: 1e-9 }))
+  await runOnce(reaper(bench.store, { tombstoneHours: 1e-9, operations: new Map() }))
   expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [key])).toEqual([])
 }

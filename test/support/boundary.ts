@@ -306,10 +306,7 @@ export async function openBench(options: { leaseMs?: number; settleMs?: number }
     },
     /** As if creation plus retention had passed, and the key were kept longer: its last failure moved expiresAt on. */
     async endRerunning(key: string): Promise<void> {
-      const ended = await db.query(
-        'UPDATE idempotency_records SET retention_seconds = 0.001 WHERE key = $1',
-        [key],
-      )
+      const ended = await db.query('UPDATE idempotency_records SET retention_seconds = 0.001 WHERE key = $1', [key])
       expect(ended.rowCount).toBe(1)
     },
     /** The statements that the work sends through the store, and nothing else meanwhile. */

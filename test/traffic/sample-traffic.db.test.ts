@@ -32,12 +32,14 @@ beforeAll(async () => {
   })
   await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
 })
+const none = () => Promise.reject(new Error())
 beforeEach(async () => {
   status = 201
   held = null
   asked = []
   await bench.rows('TRUNCATE api_keys, runs CASCADE')
-  runner = openRunner({ store: bench.store, nodeId: 'node-1', daemons: [], bulk: () => Promise.reject(new Error()) })
+  const bulk = { reconcile: none, expire: none, 'run-again': none, resume: none }
+  runner = openRunner({ store: bench.store, nodeId: 'node-1', daemons: [], bulk })
 })
 afterEach(async () => {
   held?.open()

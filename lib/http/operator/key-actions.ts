@@ -193,6 +193,54 @@ export const previewResolution = operatorCall({
   },
 })
 
+export const runKeyAgain = operatorCall({
+  ...common,
+  method: 'POST',
+  path: '/api/admin/keys/{id}/run-again',
+  operationId: 'runKeyAgain',
+  summary: 'Run an accepted key again now',
+  description:
+    'For an asynchronous key that is `failed_retryable`: a worker gets it at once. A worker runs such a key again by ' +
+    'itself until its creation plus its retention; after that it is a dead letter until it expires, and this is the ' +
+    'way to run it once more.',
+  role: 'operator',
+  body: z.strictObject({ reason: reasonOf(1), version: Version }),
+  bodyExample: { reason: 'The provider is back.', version: 4 },
+  answer: {
+    status: 200,
+    description: 'The record as it is now.',
+    schema: OperatorRecord,
+    example: { ...operatorRecord, state: 'failed_retryable', version: 5 },
+  },
+  problems: ['changed_since_loaded', 'not_runnable'],
+  does: (services) => services.runKeyAgain,
+  input: ({ params, body }) => ({ id: params.id!, ...body }),
+})
+
+export const resumeKey = operatorCall({
+  ...common,
+  method: 'POST',
+  path: '/api/admin/keys/{id}/resume',
+  operationId: 'resumeKey',
+  summary: 'Look a dead letter up again',
+  description:
+    'For a dead-lettered key whose outcome is unknown: it is looked up by schedule again, from the first interval. ' +
+    'Dead letters resume by themselves when the provider answers look-ups again after it had answered none, except ' +
+    'those whose `lastErrorCode` is `amount_differs` or `restored_differs`.',
+  role: 'operator',
+  body: z.strictObject({ reason: reasonOf(1), version: Version }),
+  bodyExample: { reason: 'The provider has corrected its index.', version: 4 },
+  answer: {
+    status: 200,
+    description: 'The record as it is now.',
+    schema: OperatorRecord,
+    example: { ...operatorRecord, state: 'unknown', version: 5 },
+  },
+  problems: ['changed_since_loaded', 'not_dead_lettered'],
+  does: (services) => services.resumeKey,
+  input: ({ params, body }) => ({ id: params.id!, ...body }),
+})
+
 export const expireKey = operatorCall({
   ...common,
   method: 'POST',

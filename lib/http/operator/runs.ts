@@ -1,6 +1,7 @@
 // Runs: of the daemons, by hand, and of one action on many keys. Their history, their progress, and how to stop one.
 import { z } from 'zod'
 import { KeyFilter } from '../../console/keys-filter'
+import { BULK_ACTIONS } from '../../maintenance/bulk'
 import type { DaemonKind } from '../../maintenance/daemon'
 import { RUN_KINDS, RUN_STATES } from '../../maintenance/runs'
 import { encodeCursor } from '../cursor'
@@ -117,12 +118,13 @@ export const runBulk = operatorCall({
   operationId: 'runBulk',
   summary: 'Do one thing to many keys',
   description:
-    'Asks the provider about each key, as `reconcile` does. The keys are those that match the filter now, or those ' +
-    'that are named, at most 10 000; what becomes of each is in the run.',
+    'Does to each key what the call of the same name does to one: `reconcile`, `expire`, `run-again`, `resume`. The ' +
+    'keys are those that match the filter now, or those that are named, at most 10 000. Each is decided about as it ' +
+    'is when its turn comes; what becomes of it is in the run.',
   role: 'operator',
   body: z
     .strictObject({
-      action: z.enum(['reconcile']),
+      action: z.enum(BULK_ACTIONS),
       filter: KeyFilter.optional(),
       ids: z
         .array(z.string().min(1).max(64).refine(isStorable, 'has a NUL or a lone surrogate'))

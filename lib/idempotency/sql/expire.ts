@@ -1,8 +1,9 @@
 // Expire: a key becomes a tombstone, when its retention is over or because a person says so. The stored request and
-// answer are erased; fingerprint, status and resource stay, for the 410.
+// answer are erased; fingerprint, status and resource stay, for the 410. What was reserved for a key that is proven not
+// executed ends with it.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
-import type { Effects } from '../operation'
+import type { AnyOperation, Effects } from '../operation'
 import type { State } from '../states'
 import { withEffects } from './effects'
 import { appended, NOW } from './event'
@@ -15,6 +16,8 @@ export interface Expire {
   /** `id` and `state` of the records, locked: whoever selects them has seen their newest versions. */
   due: Sql
   by: string
+  /** What the end of a key means for what it was reserved for is theirs to say. */
+  operations: ReadonlyMap<string, AnyOperation>
   effects?: Effects
 }
 
@@ -28,6 +31,7 @@ export interface Expired {
 
 /** Those that became tombstones. Each gives its tenant one of its live keys back. */
 export function expire(store: Pick<Store, 'query'>, e: Expire): Promise<Expired[]> {
+  const lapsing = [...e.operations.values()].flatMap((operation) => operation.lapse?.() ?? [])
   return store.query<Expired>(sql`
     WITH due AS MATERIALIZED (${e.due}),
     moved AS (
@@ -37,8 +41,8 @@ export function expire(store: Pick<Store, 'query'>, e: Expire): Promise<Expired[
         timeline = ${appended({ event: 'expired', by: e.by })}
       FROM due, ${NOW}
       WHERE r.id = due.id AND ${EXPIRABLE}
-      RETURNING r.id, r.tenant_id, r.endpoint, r.state, r.version, due.state AS was
-    )${withEffects(e.effects ?? [])},
+      RETURNING r.id, r.tenant_id, r.endpoint, r.state, r.version, r.resource_type, r.resource_id, due.state AS was
+    ), lapsed AS (SELECT * FROM moved WHERE was = 'failed_retryable')${withEffects([...(e.effects ?? []), ...lapsing])},
     fewer AS (
       UPDATE tenant_live_keys t SET count = greatest(0, t.count - gone.count)
       FROM (SELECT tenant_id, count(*) AS count FROM moved GROUP BY tenant_id) gone WHERE t.tenant_id = gone.tenant_id

@@ -1,0 +1,75 @@
+// Dead letters that are looked up by schedule again, at once and then from the first interval on: because a person says so, or because the
+// provider answers again after it had answered no look-up for as long as they were asked about.
+import sql, { type Sql } from 'sql-template-tag'
+import { audited } from '../audit/append'
+import type { Store } from '../db/store'
+import { withEffects } from '../idempotency/sql/effects'
+import { appended, BY_NOW, NOW, UNKNOWN_SINCE } from '../idempotency/sql/event'
+import { atVersion, currentOf } from '../idempotency/sql/version'
+import type { KeyDecision } from '../maintenance/run-again'
+import type { Call } from '../operators/actor'
+import { type Refused, refuse } from '../operators/refusal'
+
+/** Nobody but a person ends these: another look-up would find what is known already. */
+const LEFT_TO_PEOPLE = ['amount_differs', 'restored_differs']
+
+const IS_DEAD_LETTER: Sql = sql`r.state = 'unknown' AND r.dead_lettered_at IS NOT NULL`
+
+/** The settings of an UPDATE of `idempotency_records r` that reads the clock from `now`. */
+const resumed = (by: string): Sql => sql`
+  dead_lettered_at = NULL, reconcile_attempts = 0, reconcile_after = now.at,
+  timeline = ${appended({ event: 'resumed', by })}`
+
+/** Null when it is done. */
+export async function resumeKey(
+  store: Pick<Store, 'query'>,
+  call: Call,
+  { id, reason, version }: KeyDecision,
+): Promise<Refused | null> {
+  const before = await currentOf(store, id)
+  if (!before) return refuse('not_found')
+  if (before.version === version) {
+    const after = sql`jsonb_build_object('state', m.state, 'version', m.version)`
+    const entry = audited({ ...call, action: 'key.resume', target: id, reason, before }, sql`moved m`, after)
+    const rows = await store.query(sql`
+      WITH moved AS (
+        UPDATE idempotency_records r SET
+          version = version + 1, ${resumed(`operator:${call.actor.id}`)}
+        FROM ${NOW}
+        WHERE r.id = ${id} AND ${IS_DEAD_LETTER} ${atVersion(version)}
+        RETURNING r.*
+      )${withEffects([entry])}
+      SELECT id FROM moved`)
+    if (rows.length > 0) return null
+  }
+  const current = await currentOf(store, id)
+  if (!current) return refuse('not_found')
+  return current.version === version ? refuse('not_dead_lettered') : refuse('changed_since_loaded', { current })
+}
+
+/**
+ * The provider has answered a look-up. Who became a dead letter since the answer before, and was asked about only since
+ * then, met a provider that answered nobody: it is resumed. A key whose look-ups failed while others were answered is
+ * not, or it would be asked about for ever. The first answer of all resumes every one.
+ */
+export async function noteAnswer(store: Pick<Store, 'query'>): Promise<string[]> {
+  const rows = await store.query<{ id: string }>(sql`
+    WITH before AS MATERIALIZED (
+      SELECT coalesce((SELECT answered_at FROM look_up_answers WHERE name = 'provider' FOR UPDATE), '-infinity') AS answered_at
+    ), noted AS (
+      INSERT INTO look_up_answers (name, answered_at) SELECT 'provider', ${BY_NOW} FROM before
+      ON CONFLICT (name) DO UPDATE SET answered_at = greatest(look_up_answers.answered_at, excluded.answered_at)
+    ), due AS MATERIALIZED (
+      SELECT r.id FROM idempotency_records r, before
+      WHERE ${IS_DEAD_LETTER} AND r.dead_lettered_at > before.answered_at
+        AND coalesce(r.last_error_code, '') <> ALL(${LEFT_TO_PEOPLE}::text[])
+        AND greatest(${UNKNOWN_SINCE}, ${RESUMED_AT}) > before.answered_at
+      FOR UPDATE OF r SKIP LOCKED
+    )
+    UPDATE idempotency_records r SET ${resumed('reconciler')}
+    FROM due, ${NOW} WHERE r.id = due.id AND ${IS_DEAD_LETTER} RETURNING r.id`)
+  return rows.map(({ id }) => id)
+}
+
+const RESUMED_AT: Sql = sql`(SELECT max((e->>'at')::timestamptz) FROM jsonb_array_elements(timeline) e
+  WHERE e->>'event' = 'resumed')`
