@@ -5,16 +5,7 @@ import { migrateJobs } from '../../lib/jobs/worker'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { sweeper } from '../../lib/maintenance/sweeper'
 import { type Desk, OLGA, openDesk, PETR, VERA } from '../reconciliation/desk'
-import {
-  accepted,
-  type Bench,
-  charged,
-  newKey,
-  openBench,
-  orderOf,
-  refused,
-  timedOut,
-} from '../support/boundary'
+import { accepted, type Bench, charged, newKey, openBench, orderOf, refused, timedOut } from '../support/boundary'
 
 let bench: Bench
 let desk: Desk
