@@ -38,6 +38,7 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261119050000_run_actions',
   '20261119050100_bounded_timelines',
   '20261119050200_abandon_lapsed_orders',
+  '20261119050300_live_key_recounts',
   '20261119060000_money_is_proof',
   '20261119060100_index_counting_refs',
   '20261119060101_index_counting_records',

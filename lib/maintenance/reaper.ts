@@ -1,4 +1,5 @@
-// The reaper: keys that have run out become tombstones, and tombstones that have stood long enough are deleted.
+// The reaper: keys that have run out become tombstones, and tombstones that have stood long enough are deleted. Then it
+// counts live keys anew, some a run, and corrects the counters that lost some.
 // Batches are small and each is a transaction of its own, so live traffic never waits behind one. What is pending,
 // in progress or unknown is never touched. The ledger stays; an order whose key is proven not executed is abandoned.
 import sql, { type Sql } from 'sql-template-tag'
@@ -10,6 +11,7 @@ import { EXPIRABLE, expire } from '../idempotency/sql/expire'
 import type { State } from '../idempotency/states'
 import type { Batch, Daemon } from './daemon'
 import { groupsOf, wouldTouch } from './dry-run'
+import { recountLiveKeys } from './live-key-recount'
 
 /** Small enough that its locks are held for milliseconds. */
 const BATCH = 100
@@ -44,6 +46,8 @@ export function reaper(store: Store, { tombstoneHours, operations, observe }: Re
       }
       yield* inBatches(() => expireBatch(store, operations, observe))
       yield* inBatches(() => deleteBatch(store, deletable, observe))
+      const recount = await recountLiveKeys(store, { tombstoneHours, pause })
+      if (recount?.corrected) yield { counts: { liveKeyCountsCorrected: recount.corrected }, ids: [] }
     },
   }
 }
@@ -55,9 +59,11 @@ async function* inBatches(next: () => Promise<Batch & { full: boolean }>): Async
     const tookMs = performance.now() - startedAt
     if (batch.ids.length > 0) yield batch
     if (!batch.full) return
-    await new Promise((resolve) => setTimeout(resolve, Math.max(PAUSE_MS, tookMs)))
+    await pause(tookMs)
   }
 }
+
+const pause = (tookMs: number) => new Promise((resolve) => setTimeout(resolve, Math.max(PAUSE_MS, tookMs)))
 
 async function expireBatch(
   store: Store,
