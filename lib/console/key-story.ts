@@ -1,7 +1,9 @@
 // One key's story: what its own timeline says, who misused it, how often it was replayed and what people did to it, as
 // one list in the order of time. Pure: what is told here was written down by whoever did it.
+
 import type { AuditEntry } from '../audit/read'
 import type { State } from '../idempotency/states'
+import { instant } from './instant'
 import type { KeyDetail } from './key-detail'
 
 /** What a person did, from the audit log. */
@@ -24,7 +26,10 @@ interface Told {
 
 export type Moment = Told &
   (
-    | { what: 'accepted' | 'lease_over' | 'abandoned' | 'dead_lettered' | 'expired' | 'other' }
+    | {
+        what: 'accepted' | 'lease_over' | 'abandoned' | 'dead_lettered' | 'run_again' | 'resumed' | 'expired' | 'other'
+      }
+    | { what: 'summed_up'; attempts: number; lookUps: number }
     | { what: 'reserved' | 'claimed'; attempt: number; recoveryPoint: string | null }
     | { what: 'phase'; recoveryPoint: string | null }
     | { what: 'outcome_unknown'; code: string | null }
@@ -70,12 +75,13 @@ function ofTimeline(
   return timeline.map((event) => {
     const act = actOf(event, acts)
     if (act) told.add(act)
-    if (event.event === 'claimed') lookUps = 0
+    if (event.event === 'claimed' || event.event === 'resumed') lookUps = 0
+    if (event.event === 'summed_up') lookUps = Number(event.attempts) > 0 ? 0 : lookUps + Number(event.lookUps)
     const counts = event.event === 'looked_up' && event.verdict !== 'too_early'
     if (counts) lookUps += 1
     const base = {
       at: event.at,
-      until: event.at,
+      until: typeof event.until === 'string' ? instant(event.until) : event.at,
       state: 'pending' as State,
       by: event.by,
       person: act?.actorName ?? nameOf(event.by, acts),
@@ -108,6 +114,8 @@ function meaningOf(event: Event, evidence: KeyDetail['evidence'], lookUp: number
     case 'lease_over':
     case 'abandoned':
     case 'dead_lettered':
+    case 'run_again':
+    case 'resumed':
     case 'expired':
       return { what: event.event }
     case 'reserved':
@@ -129,6 +137,8 @@ function meaningOf(event: Event, evidence: KeyDetail['evidence'], lookUp: number
       return { what: 'evidence', source, verdict, ref: refOf(evidence, source, event.at) }
     case 'looked_up':
       return { what: 'looked_up', verdict: verdict ?? '', times: [event.at], numbers: lookUp === null ? [] : [lookUp] }
+    case 'summed_up':
+      return { what: 'summed_up', attempts: Number(event.attempts), lookUps: Number(event.lookUps) }
     default:
       return { what: 'other' }
   }

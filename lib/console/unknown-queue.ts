@@ -44,7 +44,7 @@ interface Row extends Omit<QueuedKey, 'amountCents' | 'since' | 'lastLookUp' | '
 
 const DEAD = raw(`r.state = 'unknown' AND r.dead_lettered_at IS NOT NULL`)
 const WAITING = raw(`r.state = 'unknown' AND r.dead_lettered_at IS NULL`)
-/** The worker’s own dead letters: proven not executed, and run often enough. */
+/** The worker’s own dead letters: proven not executed, and past their creation plus their retention. */
 const GIVEN_UP = raw(`r.state = 'failed_retryable' AND r.dead_lettered_at IS NOT NULL`)
 
 export type QueueOrder = 'next' | 'oldest'

@@ -9,6 +9,7 @@ import type { State } from '../idempotency/states'
 import { log } from '../log'
 import type { Actor, Call } from '../operators/actor'
 import { withRequestId } from '../request-context'
+import type { BulkActionName } from './bulk-action'
 import type { Counts } from './daemon'
 import { DEAD_AFTER_MS, findRun, RUN_COLUMNS, type Run } from './runs'
 
@@ -21,9 +22,6 @@ const HEARTBEAT_MS = DEAD_AFTER_MS / 4
 const SAMPLE_SIZE = 100
 
 const AUDITED_AS = 'key.bulk'
-
-export const BULK_ACTIONS = ['reconcile', 'expire', 'run-again', 'resume'] as const
-export type BulkActionName = (typeof BULK_ACTIONS)[number]
 
 export type Outcome = { verdict: string; state: State; settled: boolean } | { error: string }
 

@@ -7,6 +7,7 @@ import type { Effects } from '../idempotency/operation'
 import { withEffects } from '../idempotency/sql/effects'
 import { log } from '../log'
 import { withRequestId } from '../request-context'
+import type { BulkActionName } from './bulk-action'
 import { DAEMONS, type Daemon, type Progress, progressOf } from './daemon'
 
 export const RUN_KINDS = [...DAEMONS, 'bulk', 'traffic'] as const
@@ -18,6 +19,8 @@ export type RunState = (typeof RUN_STATES)[number]
 export interface Run {
   id: string
   kind: RunKind
+  /** Of a bulk run: what it does to each key. */
+  action: BulkActionName | null
   dryRun: boolean
   state: RunState
   done: number
@@ -47,7 +50,7 @@ export interface RunRequest {
 /** A run whose node died: nobody has written its progress for so long. */
 export const DEAD_AFTER_MS = 60_000
 
-export const RUN_COLUMNS: Sql = sql`id, kind, dry_run AS "dryRun", state, done, total, counts, sample,
+export const RUN_COLUMNS: Sql = sql`id, kind, CASE WHEN kind = 'bulk' THEN coalesce(action, 'reconcile') END AS action, dry_run AS "dryRun", state, done, total, counts, sample,
   started_at AS "startedAt", finished_at AS "finishedAt", requested_by AS "requestedBy", scheduled, reason, error`
 
 /** The run has begun when this returns; `ended` is its last word. It never rejects: a failure is a state. */

@@ -9,9 +9,7 @@ import { atVersion, currentOf } from '../idempotency/sql/version'
 import type { KeyDecision } from '../maintenance/run-again'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
-
-/** Nobody but a person ends these: another look-up would find what is known already. */
-const LEFT_TO_PEOPLE = ['amount_differs', 'restored_differs']
+import { LEFT_TO_PEOPLE } from './left-to-people'
 
 const IS_DEAD_LETTER: Sql = sql`r.state = 'unknown' AND r.dead_lettered_at IS NOT NULL`
 
@@ -62,7 +60,7 @@ export async function noteAnswer(store: Pick<Store, 'query'>): Promise<string[]>
     ), due AS MATERIALIZED (
       SELECT r.id FROM idempotency_records r, before
       WHERE ${IS_DEAD_LETTER} AND r.dead_lettered_at > before.answered_at
-        AND coalesce(r.last_error_code, '') <> ALL(${LEFT_TO_PEOPLE}::text[])
+        AND coalesce(r.last_error_code, '') <> ALL(${[...LEFT_TO_PEOPLE]}::text[])
         AND greatest(${UNKNOWN_SINCE}, ${RESUMED_AT}) > before.answered_at
       FOR UPDATE OF r SKIP LOCKED
     )

@@ -107,7 +107,7 @@ describe('the verdict shown on a key', () => {
     [
       'retryable, as a dead letter',
       aKey('failed_retryable', { record: { async: true, deadLetteredAt: at(90) } }),
-      'Proven: nothing was charged. The worker has given up: only a person moves it on.',
+      'Proven: nothing was charged. No worker runs it again by itself any more: a person can have it run again, until it expires.',
     ],
     [
       'retryable past its expiry',
@@ -164,7 +164,7 @@ describe('the verdict shown on a key', () => {
     [
       'a dead letter',
       aKey('unknown', { record: { deadLetteredAt: at(900), reconcileAttempts: 12 } }),
-      'May have charged USD 184.50. 12 look-ups and no answer: only a person moves it on.',
+      'May have charged USD 184.50. 12 look-ups and no answer: a person resolves it, or resumes its look-ups.',
     ],
     [
       'expired after a charge',

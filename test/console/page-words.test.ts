@@ -39,6 +39,7 @@ describe('an entry of the audit log', () => {
 const runOf = (changes: Partial<RunView>): RunView => ({
   id: 'run_1',
   kind: 'reaper',
+  action: null,
   dryRun: false,
   state: 'succeeded',
   done: 0,
@@ -90,14 +91,14 @@ describe('a maintenance run', () => {
 
   it('of look-ups is split into parts that add up to its done count', () => {
     const counts = { lookUps: 112, settled: 72, succeeded: 61, declined: 4, not_found: 29, unreachable: 18 }
-    const parts = partsOf({ kind: 'reconciler', counts, done: 112 })
+    const parts = partsOf({ kind: 'reconciler', action: null, counts, done: 112 })
     expect(parts.map(({ word, n }) => [word, n])).toEqual([
       ['Completed', 65],
       ['Failed, retryable', 7],
       ['Unknown', 40],
     ])
     expect(parts[2]!.note).toBe('No proof: 22 not found yet, 18 without an answer')
-    const bulk = partsOf({ kind: 'bulk', counts: { lookUps: 2, errors: 1 }, done: 3 })
+    const bulk = partsOf({ kind: 'bulk', action: 'reconcile', counts: { lookUps: 2, errors: 1 }, done: 3 })
     expect(bulk.reduce((sum, { n }) => sum + n, 0)).toBe(3)
   })
 })

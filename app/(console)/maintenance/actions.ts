@@ -19,7 +19,7 @@ const RunId = z.string().refine((text) => isId('run', text))
 const Reason = z.preprocess((text) => (text === '' ? undefined : text), reasonOf(1).optional())
 
 /** What of a run the page has to know at once. */
-export type Begun = Pick<Run, 'id' | 'kind' | 'state' | 'done' | 'counts' | 'finishedAt' | 'error'>
+export type Begun = Pick<Run, 'id' | 'kind' | 'action' | 'state' | 'done' | 'counts' | 'finishedAt' | 'error'>
 
 export async function dryRun(kind: string): Promise<Answer<Begun>> {
   return answerTo(Kind, kind, ({ call, services }, daemon) =>

@@ -1,6 +1,7 @@
 // What maintenance is called and does, in words. Typed by the lists that they speak of, so a new daemon breaks the build
 // and not an operator.
-import type { RunKind } from '../../../lib/maintenance/runs'
+import type { BulkActionName } from '../../../lib/maintenance/bulk-action'
+import type { Run, RunKind } from '../../../lib/maintenance/runs'
 import { count, plural } from '../../_ui/words'
 
 interface DaemonWords {
@@ -52,12 +53,12 @@ export const DAEMON_WORDS: Record<RunKind, DaemonWords> = {
     would: (n) => `${plural(n, 'finding')} will be listed.`,
   },
   bulk: {
-    name: 'Bulk look-up',
-    the: 'the bulk look-up',
-    does: () => 'Asks the provider about the keys that somebody chose.',
+    name: 'Bulk run',
+    the: 'the bulk run',
+    does: () => 'Does one thing to the keys that somebody chose.',
     charted: 'keys a run',
     many: keys,
-    would: (n) => `The provider will be asked about ${keys(n)}.`,
+    would: (n) => `${keys(n)} will be gone through.`,
   },
   traffic: {
     name: 'Sample traffic',
@@ -68,6 +69,17 @@ export const DAEMON_WORDS: Record<RunKind, DaemonWords> = {
     would: (n) => `${plural(n, 'request')} will be sent.`,
   },
 }
+
+const BULK_NAMES: Record<BulkActionName, string> = {
+  reconcile: 'Bulk look-up',
+  'run-again': 'Bulk run again',
+  resume: 'Bulk resume',
+  expire: 'Bulk expiry',
+}
+
+/** Of one run. */
+export const nameOfRun = ({ kind, action }: Pick<Run, 'kind' | 'action'>): string =>
+  action ? BULK_NAMES[action] : DAEMON_WORDS[kind].name
 
 /** The names under which runs count, as people say them. Null: a sum of others, or not worth a line. */
 const COUNT_WORDS: Record<string, string> = {
@@ -87,7 +99,10 @@ const COUNT_WORDS: Record<string, string> = {
   unreachable: 'no answer',
   settled: 'Settled',
   deadLettered: 'Left to a person',
-  errors: 'Could not be asked about',
+  errors: 'Left as they were',
+  runAgain: 'Handed to a worker',
+  resumed: 'Look-ups resumed',
+  liveKeyCountsCorrected: 'Live-key counts corrected',
   charge_without_order: 'Charge without an order',
   paid_without_charge: 'Paid without a charge',
   amount_differs: 'Amount differs',

@@ -55,7 +55,7 @@ export function RunPanel({ run, tombstoneHours, forbiddenBy, dismiss, withKeys =
       <Inside run={run} ended={ended} tombstoneHours={tombstoneHours} />
       <RunWatch
         key={run.id}
-        run={{ id: run.id, kind: run.kind, dryRun: run.dryRun, state: run.state, done: run.done }}
+        run={{ id: run.id, kind: run.kind, action: run.action, dryRun: run.dryRun, state: run.state, done: run.done }}
       />
     </div>
   )

@@ -5,7 +5,7 @@ import { useRouter } from 'next/navigation'
 import { useEffect, useTransition } from 'react'
 import { useToast } from '../../_ui/toast'
 import type { Begun } from './actions'
-import { DAEMON_WORDS } from './daemon-words'
+import { nameOfRun } from './daemon-words'
 import { dryRunWords, endWords } from './finish-words'
 
 const EVERY_MS = 1000
@@ -15,7 +15,7 @@ const awaited = new Set<string>()
 
 export const awaitEnd = (id: string): void => void awaited.add(id)
 
-type Watched = Pick<Begun, 'id' | 'kind' | 'state' | 'done'> & { dryRun: boolean }
+type Watched = Pick<Begun, 'id' | 'kind' | 'action' | 'state' | 'done'> & { dryRun: boolean }
 
 export function RunWatch({ run }: { run: Watched }) {
   const router = useRouter()
@@ -32,7 +32,7 @@ export function RunWatch({ run }: { run: Watched }) {
     if (run.state === 'running') return awaitEnd(run.id)
     if (!awaited.delete(run.id) || run.state !== 'succeeded') return
     if (run.dryRun) tell('Dry run finished.', dryRunWords(run))
-    else tell(`${DAEMON_WORDS[run.kind].name} finished.`, endWords(run))
+    else tell(`${nameOfRun(run)} finished.`, endWords(run))
   }, [run, tell])
   return null
 }

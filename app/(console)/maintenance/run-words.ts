@@ -45,7 +45,7 @@ export interface Part {
 const at = (counts: Counts, name: string): number => counts[name] ?? 0
 
 /** Disjoint, and together all that is done. */
-export function partsOf({ kind, counts, done }: Pick<RunView, 'kind' | 'counts' | 'done'>): Part[] {
+export function partsOf({ kind, action, counts, done }: Pick<RunView, 'kind' | 'action' | 'counts' | 'done'>): Part[] {
   switch (kind) {
     case 'sweeper':
       return [
@@ -65,13 +65,21 @@ export function partsOf({ kind, counts, done }: Pick<RunView, 'kind' | 'counts' 
         { state: null, word: 'Deleted', n: at(counts, 'deleted'), note: 'Tombstones that stood long enough' },
       ]
     case 'reconciler':
-    case 'bulk':
       return lookUpParts(kind, counts, done)
+    case 'bulk':
+      return action === null || action === 'reconcile' ? lookUpParts(kind, counts, done) : decidedParts(counts)
     case 'ledger':
     case 'traffic':
       return []
   }
 }
+
+const decidedParts = (counts: Counts): Part[] => [
+  { state: 'expired', word: 'Expired', n: at(counts, 'expired') },
+  { state: 'failed_retryable', word: 'Handed to a worker', n: at(counts, 'runAgain') },
+  { state: 'unknown', word: 'Looked up again', n: at(counts, 'resumed') },
+  { state: null, word: 'No change', n: at(counts, 'errors'), note: 'Not in a state for it, or gone' },
+]
 
 function lookUpParts(kind: 'reconciler' | 'bulk', counts: Counts, done: number): Part[] {
   const settled = at(counts, 'settled')

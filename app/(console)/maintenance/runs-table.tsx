@@ -6,7 +6,7 @@ import type { RunView } from '../../../lib/maintenance/run-view'
 import { Table, Td, Th } from '../../_ui/table'
 import { Instant } from '../../_ui/time'
 import { count } from '../../_ui/words'
-import { DAEMON_WORDS } from './daemon-words'
+import { nameOfRun } from './daemon-words'
 import { difference, happened, took } from './run-words'
 
 // Under 720 px a row is three lines: what and how much, when and how long, why.
@@ -45,7 +45,7 @@ function Row({ run }: { run: RunView }) {
         <span className="full:hidden">, {by}</span>
       </Td>
       <Td className={`${cell} whitespace-nowrap max-full:order-1`}>
-        {DAEMON_WORDS[run.kind].name}
+        {nameOfRun(run)}
         {run.dryRun && <span className="text-text-2">, dry run</span>}
       </Td>
       <Td className={`${cell} max-full:hidden`}>{by}</Td>

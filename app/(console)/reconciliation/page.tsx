@@ -167,8 +167,8 @@ function Rest({ queue: { counts, oldestSince } }: { queue: UnknownQueue }): Reac
       {givenUp > 0 && (
         <>
           <Link href="/keys?state=failed_retryable&deadLettered=true">{plural(givenUp, 'accepted key')}</Link>
-          {givenUp === 1 ? ' was' : ' were'} proven not executed, and the worker has given up on{' '}
-          {givenUp === 1 ? 'it' : 'them'}.
+          {givenUp === 1 ? ' is a dead letter' : ' are dead letters'}: proven not executed, and past{' '}
+          {givenUp === 1 ? 'its' : 'their'} time. A person can have {givenUp === 1 ? 'it' : 'them'} run again.
         </>
       )}
       {deadLetters + waiting + givenUp === 0 && 'Nobody has to do anything.'}

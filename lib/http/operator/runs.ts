@@ -1,7 +1,7 @@
 // Runs: of the daemons, by hand, and of one action on many keys. Their history, their progress, and how to stop one.
 import { z } from 'zod'
 import { KeyFilter } from '../../console/keys-filter'
-import { BULK_ACTIONS } from '../../maintenance/bulk'
+import { BULK_ACTIONS } from '../../maintenance/bulk-action'
 import type { DaemonKind } from '../../maintenance/daemon'
 import { RUN_KINDS, RUN_STATES } from '../../maintenance/runs'
 import { encodeCursor } from '../cursor'
@@ -15,6 +15,7 @@ const RUN = /^run_[0-9a-z]{26}$/
 const members = {
   id: z.string(),
   kind: z.enum(RUN_KINDS),
+  action: z.enum(BULK_ACTIONS).nullable().meta({ description: 'Of a bulk run: what it does to each key' }),
   dryRun: z.boolean(),
   state: z.enum(RUN_STATES),
   done: z.int().meta({ description: 'Records so far' }),
@@ -48,6 +49,7 @@ const RunItem = z
 export const run: z.infer<typeof Run> = {
   id: 'run_01jcq3a1b4d7f0h3k6n9q2s5v8',
   kind: 'sweeper',
+  action: null,
   dryRun: false,
   state: 'succeeded',
   done: 2,
@@ -64,6 +66,7 @@ export const run: z.infer<typeof Run> = {
 const bulkRun: z.infer<typeof Run> = {
   ...run,
   kind: 'bulk',
+  action: 'reconcile',
   state: 'running',
   done: 1,
   counts: { lookUps: 1, succeeded: 1, settled: 1 },

@@ -1,6 +1,6 @@
 // One event of a record's timeline. It is appended by the very UPDATE that it tells of (the trigger refuses a move
 // without one) and lives in the record's own row: a move is one row version, not two tables.
-import sql, { raw, type Sql } from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import { currentRequestId } from '../../request-context'
 import type { State } from '../states'
 
@@ -57,16 +57,17 @@ export const UNKNOWN_SINCE: Sql = sql`(SELECT max((e->>'at')::timestamptz) FROM 
 export const unknownSeconds = (from: readonly State[]): Sql =>
   from.includes('unknown') ? sql`extract(epoch FROM clock_timestamp() - ${UNKNOWN_SINCE})::float8` : sql`NULL::float8`
 
-/** A timeline keeps so many of the first and of the last attempts and look-ups; the function in the migrations says 50. */
-export const KEPT_AT_EACH_END = 50
 /** What a further attempt or look-up begins with. */
 const OPENING: readonly TimelineEvent['event'][] = ['claimed', 'looked_up', 'run_again', 'resumed']
 
-/** Only an event that can be one too many has the length of the timeline looked at. */
+/**
+ * Only what may be one attempt or look-up too many has the length of the timeline looked at. The first and the last 50 are
+ * kept: of the last, 49 that are there.
+ */
 export const appended = (event: TimelineEvent): Sql =>
   OPENING.includes(event.event)
-    ? sql`CASE WHEN jsonb_array_length(timeline) < ${raw(String(2 * KEPT_AT_EACH_END))} THEN timeline
-        ELSE summed_up_timeline(timeline, ${raw(String(KEPT_AT_EACH_END - 1))}) END || ${created(event)}`
+    ? sql`CASE WHEN jsonb_array_length(timeline) < 100 THEN timeline
+        ELSE summed_up_timeline(timeline, 49) END || ${created(event)}`
     : sql`timeline || ${created(event)}`
 
 export function created(event: TimelineEvent): Sql {

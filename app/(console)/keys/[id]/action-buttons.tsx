@@ -12,7 +12,7 @@ import { Instant } from '../../../_ui/time'
 import { money } from '../../../_ui/words'
 import type { Offer, Offers } from './_words/offers'
 import { askProvider } from './actions'
-import { ExpireDialog } from './expire-dialog'
+import { DecisionDialog, type DecisionName } from './decision-dialog'
 import { useLearned } from './key-context'
 import { ResolveDialog } from './resolve-dialog'
 import type { Subject } from './subject'
@@ -23,15 +23,17 @@ interface ActionButtonsProps {
 }
 
 export function ActionButtons({ offers, subject }: ActionButtonsProps) {
-  const [open, setOpen] = useState<'resolve' | 'expire' | null>(null)
+  const [open, setOpen] = useState<'resolve' | DecisionName | null>(null)
   return (
     <section aria-label="Actions" className="min-w-0">
       <h2 className="mb-2 text-14 font-semibold">Actions</h2>
       <Ask offer={offers.ask} subject={subject} />
       <Action offer={offers.resolve} name="Resolve…" primary onClick={() => setOpen('resolve')} />
+      <Action offer={offers.runAgain} name="Run again…" onClick={() => setOpen('runAgain')} />
+      <Action offer={offers.resume} name="Resume…" onClick={() => setOpen('resume')} />
       <Action offer={offers.expire} name="Expire…" onClick={() => setOpen('expire')} />
       <ResolveDialog open={open === 'resolve'} onClose={() => setOpen(null)} subject={subject} />
-      <ExpireDialog open={open === 'expire'} onClose={() => setOpen(null)} subject={subject} />
+      <DecisionDialog decision={open === 'resolve' ? null : open} onClose={() => setOpen(null)} subject={subject} />
     </section>
   )
 }

@@ -98,6 +98,18 @@ export async function expireKey(asked: z.input<typeof Decision>): Promise<Decide
   )
 }
 
+export async function runKeyAgain(asked: z.input<typeof Decision>): Promise<Decided> {
+  return deciding(Decision.extend({ reason: reasonOf(1) }), asked, (session, decision) =>
+    session.services.runKeyAgain(session.call, decision),
+  )
+}
+
+export async function resumeKey(asked: z.input<typeof Decision>): Promise<Decided> {
+  return deciding(Decision.extend({ reason: reasonOf(1) }), asked, (session, decision) =>
+    session.services.resumeKey(session.call, decision),
+  )
+}
+
 /** Somebody who decided by what is not so any more is told what changed. */
 async function deciding<Schema extends typeof Decision>(
   schema: Schema,

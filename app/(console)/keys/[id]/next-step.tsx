@@ -3,6 +3,7 @@ import clsx from 'clsx'
 import type { ReactNode } from 'react'
 import type { KeyDetail } from '../../../../lib/console/key-detail'
 import type { Moment } from '../../../../lib/console/key-story'
+import { isLeftToPeople } from '../../../../lib/reconciliation/left-to-people'
 import { Age, Countdown, Instant } from '../../../_ui/time'
 import { numberWord, plural } from '../../../_ui/words'
 import { wholeDuration } from './_words/whole-duration'
@@ -39,8 +40,21 @@ export function NextStep({ record, moments, maxLookUps, now }: NextStepProps) {
     case 'failed_retryable':
       return (
         <Step title="Kept for a retry" big={<Countdown until={record.expiresAt} after="Over" />}>
-          Until <Instant at={record.expiresAt} /> {record.async ? 'a worker' : 'a request with the same key'} runs it
-          again. {record.deadLetteredAt && 'It was tried often enough: a person has to decide.'}
+          {record.deadLetteredAt ? (
+            <>
+              Dead letter since <Instant at={record.deadLetteredAt} />: no worker runs it again by itself. Until{' '}
+              <Instant at={record.expiresAt} /> you can have it run again; then it expires.
+            </>
+          ) : record.async ? (
+            <>
+              A worker runs it again by itself, until its creation plus its retention. The key is kept until{' '}
+              <Instant at={record.expiresAt} />.
+            </>
+          ) : (
+            <>
+              Until <Instant at={record.expiresAt} /> a request with the same key runs it again.
+            </>
+          )}
         </Step>
       )
     case 'completed':
@@ -78,8 +92,7 @@ function NextLookUp({ record, moments, maxLookUps, now }: NextStepProps) {
     return (
       <Step title="Next look-up" big="None">
         <p className="mb-3">
-          Dead letter since <Instant at={record.deadLetteredAt} />. {plural(done, 'look-up')} and no answer: only a
-          person moves it on.
+          Dead letter since <Instant at={record.deadLetteredAt} />. {deadLetterWords(record)}
         </p>
         <Boxes asked={asked} done={done} of={maxLookUps} next={false} />
       </Step>
@@ -102,11 +115,18 @@ function NextLookUp({ record, moments, maxLookUps, now }: NextStepProps) {
   )
 }
 
+function deadLetterWords({ lastErrorCode, reconcileAttempts }: KeyDetail['record']): string {
+  if (isLeftToPeople(lastErrorCode)) return 'The provider has something else than was asked for: only a person ends it.'
+  return `${plural(reconcileAttempts, 'look-up')} and no answer. Resolve it, or resume its look-ups; they resume by themselves when the provider is back from an outage.`
+}
+
 const secondsOf = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1000
 
-/** The verdicts of the look-ups without an answer, since the last attempt. */
+/** The verdicts of the look-ups without an answer, since the last attempt or since they were resumed. */
 function countedLookUps(moments: readonly Moment[]): string[] {
-  const since = moments.slice(moments.findLastIndex(({ what }) => what === 'claimed' || what === 'reserved') + 1)
+  const since = moments.slice(
+    moments.findLastIndex(({ what }) => what === 'claimed' || what === 'reserved' || what === 'resumed') + 1,
+  )
   return since.flatMap((moment) => (moment.what === 'looked_up' ? moment.numbers.map(() => moment.verdict) : []))
 }
 

@@ -74,7 +74,8 @@ interface EffectsProps {
 const RUNS_AGAIN = {
   client: 'Nothing yet: the next request with this key runs it again, and calls the provider.',
   worker: 'The 202 that it got, until a worker has run it again.',
-  nobody: 'The 202 that it got. It was run often enough: nobody runs it again by itself.',
+  nobody:
+    'The 202 that it got. Its creation plus its retention is past: it is a dead letter until you have it run again.',
 }
 
 function Effects({ subject, verdict, preview, stale }: EffectsProps) {

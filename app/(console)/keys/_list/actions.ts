@@ -5,6 +5,7 @@ import type { KeyRow } from '../../../../lib/console/key-rows'
 import { Instant, KeyFilter } from '../../../../lib/console/keys-filter'
 import { isId } from '../../../../lib/db/id'
 import { reasonOf } from '../../../../lib/http/operator/key-actions'
+import { BULK_ACTIONS } from '../../../../lib/maintenance/bulk-action'
 import type { RunKey } from '../../../../lib/maintenance/run-keys'
 import type { RunView } from '../../../../lib/maintenance/run-view'
 import { isRefused } from '../../../../lib/operators/refusal'
@@ -31,14 +32,15 @@ export async function pickIds(filter: KeyFilter): Promise<Answer<string[]>> {
 }
 
 const Asked = z.object({
+  action: z.enum(BULK_ACTIONS),
   keys: z.union([z.object({ filter: KeyFilter }), z.object({ ids: z.array(RecordId).min(1).max(MOST_PICKED) })]),
   reason: reasonOf(1),
 })
 
-/** The run that asks the provider about each of them. */
-export async function askAboutKeys(asked: z.input<typeof Asked>): Promise<Answer<{ id: string }>> {
-  return answerTo(Asked, asked, async ({ call, services }, { keys, reason }) => {
-    const run = await services.runBulk(call, { action: 'reconcile', reason, ...keys })
+/** The run that does it to each of them. */
+export async function beginBulkRun(asked: z.input<typeof Asked>): Promise<Answer<{ id: string }>> {
+  return answerTo(Asked, asked, async ({ call, services }, { action, keys, reason }) => {
+    const run = await services.runBulk(call, { action, reason, ...keys })
     return isRefused(run) ? run : { id: run.id }
   })
 }

@@ -11,6 +11,7 @@ import { StateMark } from '../../../_ui/state-mark'
 import { count, plural } from '../../../_ui/words'
 import { Progress } from '../../maintenance/progress'
 import { stopRun, watchRun } from './actions'
+import { BULK_WORDS } from './bulk-words'
 import { useList } from './list-state'
 import { outcomeWords } from './outcome-words'
 import { hrefOf, type View } from './view'
@@ -104,12 +105,13 @@ function useRun(id: string) {
   return { seen, failure, look }
 }
 
-function titleOf({ state, done, total, error }: RunView): string {
+function titleOf({ action, state, done, total, error }: RunView): string {
+  const words = BULK_WORDS[action ?? 'reconcile']
   const of = `${count(done)} of ${plural(total ?? done, 'key')}`
-  if (state === 'running') return `Asking the provider: ${of} done`
+  if (state === 'running') return `${words.running}: ${of} done`
   if (state === 'aborted') return `Stopped after ${of}`
   if (state === 'failed') return `Failed after ${of}. ${error ?? ''}`
-  return `The provider was asked about ${plural(done, 'key')}`
+  return words.succeeded(plural(done, 'key'))
 }
 
 /** What became of each key, as far as they are shown here. */

@@ -2,14 +2,18 @@
 // What can be done with the rows that are selected. It docks below the table, and says that updates wait.
 import { Pause } from 'lucide-react'
 import { Suspense, use, useState } from 'react'
+import type { BulkActionName } from '../../../../lib/maintenance/bulk-action'
 import { Button } from '../../../_ui/button'
 import { MenuItem } from '../../../_ui/menu'
 import { count } from '../../../_ui/words'
-import { AskDialog } from './ask-dialog'
+import { BulkDialog } from './bulk-dialog'
+import { BULK_WORDS } from './bulk-words'
 import { useList } from './list-state'
 import { fitsInRun, type Matches } from './matches'
 import { TakeAway } from './take-away'
 import type { View } from './view'
+
+const OFFERED: readonly BulkActionName[] = ['reconcile', 'run-again', 'resume', 'expire']
 
 interface SelectionBarProps {
   view: View
@@ -39,7 +43,7 @@ const Counted = ({ matches, ...rest }: SelectionBarProps) => <Selected {...rest}
 
 function Selected({ view, ids, matches, forbidden }: Omit<SelectionBarProps, 'matches'> & { matches: Matches | null }) {
   const { selection, allMatching, selectAllMatching, news } = useList()
-  const [asking, setAsking] = useState(false)
+  const [action, setAction] = useState<BulkActionName | null>(null)
   const picked = Object.keys(selection)
   const many = allMatching && matches ? matches.count : picked.length
   const keys = allMatching ? { filter: view.filter } : { ids: picked }
@@ -53,14 +57,18 @@ function Selected({ view, ids, matches, forbidden }: Omit<SelectionBarProps, 'ma
       </p>
       {others && <SelectAll matches={others} onSelect={() => selectAllMatching(ids)} />}
       <span aria-hidden className="h-5 w-px bg-line-strong max-wide:hidden" />
-      <div className="flex gap-2 max-wide:ml-auto">
-        <Button
-          onClick={() => !forbidden && setAsking(true)}
-          aria-disabled={forbidden ? true : undefined}
-          aria-describedby={forbidden ? 'selection-forbidden' : undefined}
-        >
-          Ask the provider
-        </Button>
+      <div className="flex flex-wrap gap-2">
+        {OFFERED.map((name) => (
+          <Button
+            key={name}
+            onClick={() => !forbidden && setAction(name)}
+            aria-disabled={forbidden ? true : undefined}
+            aria-describedby={forbidden ? 'selection-forbidden' : undefined}
+          >
+            {BULK_WORDS[name].button}
+            {name === 'reconcile' ? '' : '…'}
+          </Button>
+        ))}
         <TakeAway keys={keys}>
           {others && fitsInRun(others) && (
             <MenuItem onSelect={() => selectAllMatching(ids)}>Select all {count(others.count)} that match</MenuItem>
@@ -76,7 +84,7 @@ function Selected({ view, ids, matches, forbidden }: Omit<SelectionBarProps, 'ma
           {forbidden}
         </p>
       )}
-      <AskDialog open={asking} onOpenChange={setAsking} view={view} keys={keys} many={many} />
+      <BulkDialog action={action} onClose={() => setAction(null)} view={view} keys={keys} many={many} />
     </>
   )
 }

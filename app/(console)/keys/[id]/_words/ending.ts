@@ -11,9 +11,11 @@ export function endingOf(record: KeyDetail['record']): Part[] {
     case 'completed':
       return ['Kept until ', { at: record.expiresAt }]
     case 'failed_retryable':
-      return ['Waits for the next attempt, until ', { at: record.expiresAt }]
+      return record.deadLetteredAt
+        ? ['Dead letter: a person can have it run again, until ', { at: record.expiresAt }]
+        : ['Waits for the next attempt, until ', { at: record.expiresAt }]
     case 'unknown':
-      if (record.deadLetteredAt) return ['Dead letter: no look-up comes any more, a person has to decide']
+      if (record.deadLetteredAt) return ['Dead letter: no look-up comes by schedule until it is resumed']
       return record.reconcileAfter ? ['Next look-up at ', { at: record.reconcileAfter }] : ['No look-up planned']
     case 'expired':
       return ['A tombstone: 410 for every request']

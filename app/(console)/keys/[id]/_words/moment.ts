@@ -45,7 +45,22 @@ export function wordsOf(moment: Moment, about: About): MomentWords {
     case 'abandoned':
       return told('Abandoned, 408 stored', 'nobody ran it in time')
     case 'dead_lettered':
-      return told('Dead letter', 'no look-up comes any more')
+      return about.async && moment.state === 'failed_retryable'
+        ? told('Dead letter', 'its creation plus its retention is past: no worker runs it again by itself')
+        : told('Dead letter', 'no look-up comes by schedule any more')
+    case 'run_again':
+      return told(`Handed to a worker again${byPerson(person)}`)
+    case 'resumed':
+      return told(
+        `Look-ups resumed${byPerson(person)}`,
+        person ? null : 'the provider answers look-ups again, after it had answered none',
+      )
+    case 'summed_up':
+      return told(
+        summedUpTitle(moment),
+        ['until ', { at: moment.until }],
+        'summed up: the first and the last 50 are shown one by one',
+      )
     case 'evidence':
       return told(`${SOURCES[moment.source]}: ${verdictWord(moment.verdict, about)}`, moment.ref, 'kept as evidence')
     case 'looked_up':
@@ -73,6 +88,13 @@ export function wordsOf(moment: Moment, about: About): MomentWords {
       return told('Something happened', by)
   }
 }
+
+const byPerson = (person: string | null): string => (person ? ` by ${person}` : '')
+
+const summedUpTitle = ({ attempts, lookUps }: Moment & { what: 'summed_up' }): string =>
+  [attempts > 0 && plural(attempts, 'more attempt'), lookUps > 0 && plural(lookUps, 'more look-up')]
+    .filter(Boolean)
+    .join(' and ')
 
 const attemptWords = (moment: Extract<Moment, { attempt: number }>, by: string | null): string =>
   [`attempt ${moment.attempt}`, by && `owner ${by}`, moment.recoveryPoint && `recovery point ${moment.recoveryPoint}`]
@@ -157,6 +179,8 @@ const ACTS: Record<string, [did: string, tried: string]> = {
   'key.reconcile': ['asked the provider', 'ask the provider'],
   'key.resolve': ['resolved it', 'resolve it'],
   'key.expire': ['expired it', 'expire it'],
+  'key.run_again': ['had it run again', 'have it run again'],
+  'key.resume': ['resumed its look-ups', 'resume its look-ups'],
 }
 
 const actWords = (moment: Moment & { what: 'act' }): string => `${moment.person} ${didWords(moment)}`
@@ -173,6 +197,10 @@ export function didWords(moment: Moment): string {
       return moment.source === 'operator' ? 'resolved it' : 'asked the provider'
     case 'expired':
       return 'expired it'
+    case 'run_again':
+      return 'had it run again'
+    case 'resumed':
+      return 'resumed its look-ups'
     default:
       return 'asked the provider'
   }

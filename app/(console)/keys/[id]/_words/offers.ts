@@ -3,6 +3,7 @@
 import type { KeyDetail } from '../../../../../lib/console/key-detail'
 import type { State } from '../../../../../lib/idempotency/states'
 import { mayAct, type Role } from '../../../../../lib/operators/role'
+import { isPast } from './verdict'
 
 export interface Offer {
   offered: boolean
@@ -12,6 +13,8 @@ export interface Offer {
 export interface Offers {
   ask: Offer
   resolve: Offer
+  runAgain: Offer
+  resume: Offer
   expire: Offer
   unmask: Offer
   /** Why discrepancies can't be closed by this reader; null where they can. */
@@ -48,11 +51,45 @@ const EXPIRED: Record<State, Offer> = {
   expired: off('it has expired already.'),
 }
 
-export function offersOf({ record, evidence, request }: KeyDetail, role: Role): Offers {
+const RUN_AGAIN: Record<State, Offer> = {
+  pending: off('a worker is about to take it up.'),
+  in_progress: off('its owner is still at work.'),
+  completed: off('the outcome is known.'),
+  failed_retryable: on('Hands it to a worker at once.'),
+  unknown: off('it may have been executed. Find that out first.'),
+  expired: off('its request is erased.'),
+}
+
+function runAgainOf({ record }: KeyDetail, charged: boolean): Offer {
+  if (record.state !== 'failed_retryable') return RUN_AGAIN[record.state]
+  if (!record.async) return off('the request is synchronous: its client runs it again by sending it again.')
+  if (charged) return CHARGED
+  if (isPast({ record })) return off('its time is over: it is about to expire.')
+  return RUN_AGAIN.failed_retryable
+}
+
+function resumeOf({ state, deadLetteredAt }: KeyDetail['record']): Offer {
+  if (state !== 'unknown') return off('only a key whose outcome is unknown is looked up by schedule.')
+  if (!deadLetteredAt) return off('it is looked up by schedule already.')
+  return on('Looks it up by schedule again, from the first interval.')
+}
+
+const CHARGED = off('there is evidence of a charge. The next request settles it.')
+
+export function offersOf(detail: KeyDetail, role: Role): Offers {
+  const { record, evidence, request } = detail
   const { state } = record
   if (!mayAct(role, 'operator')) {
     const why = `this takes the role operator; yours is ${role}.`
-    return { ask: off(why), resolve: off(why), expire: off(why), unmask: off(why), close: `Off: ${why}` }
+    return {
+      ask: off(why),
+      resolve: off(why),
+      runAgain: off(why),
+      resume: off(why),
+      expire: off(why),
+      unmask: off(why),
+      close: `Off: ${why}`,
+    }
   }
   const refused = state === 'completed' && record.resource === null
   const charged =
@@ -60,7 +97,9 @@ export function offersOf({ record, evidence, request }: KeyDetail, role: Role): 
   return {
     ask: refused ? off('the request was refused, so the provider was never called.') : ASKED[state],
     resolve: RESOLVED[state],
-    expire: charged ? off('there is evidence of a charge. The next request settles it.') : EXPIRED[state],
+    runAgain: runAgainOf(detail, charged),
+    resume: resumeOf(record),
+    expire: charged ? CHARGED : EXPIRED[state],
     unmask: request ? on('Shows what is masked. Goes into the audit log.') : off('the request has been erased.'),
     close: null,
   }

@@ -1,6 +1,8 @@
 // The one sentence about a key: what became of the money, as far as it is proven, and what follows. Nothing here says
 // more than the record, the ledger and the evidence do.
+
 import type { KeyDetail } from '../../../../../lib/console/key-detail'
+import { isLeftToPeople } from '../../../../../lib/reconciliation/left-to-people'
 import { money, plural } from '../../../../_ui/words'
 
 export function verdictOf(detail: KeyDetail): string {
@@ -51,7 +53,7 @@ const withAmount = (words: string, detail: KeyDetail): string => {
   return amount ? `${words} ${amount}` : words
 }
 
-const isPast = ({ record }: KeyDetail): boolean => Date.parse(record.expiresAt) <= Date.now()
+export const isPast = ({ record }: Pick<KeyDetail, 'record'>): boolean => Date.parse(record.expiresAt) <= Date.now()
 
 const mayHave = (detail: KeyDetail): string => withAmount(`May have ${deedOf(detail).done}`, detail)
 
@@ -107,7 +109,7 @@ function retryable(detail: KeyDetail): string {
   if (isPast(detail)) return `${proven} Its time is over: the next request gets 410.`
   if (!record.async) return `${proven} The next request with this key runs it.`
   return record.deadLetteredAt
-    ? `${proven} The worker has given up: only a person moves it on.`
+    ? `${proven} No worker runs it again by itself any more: a person can have it run again, until it expires.`
     : `${proven} A worker runs it again.`
 }
 
@@ -121,7 +123,9 @@ function whatIsKnown(detail: KeyDetail): string {
       ? `The provider has a ${noun} that the ledger refuses: another key has booked it.`
       : `The provider has a ${noun}: the next look-up or request settles it.`
   if (record.deadLetteredAt)
-    return `${plural(record.reconcileAttempts, 'look-up')} and no answer: only a person moves it on.`
+    return isLeftToPeople(record.lastErrorCode)
+      ? 'The provider has something else than was asked for: only a person ends it.'
+      : `${plural(record.reconcileAttempts, 'look-up')} and no answer: a person resolves it, or resumes its look-ups.`
   if (hasEvidence(detail, 'declined')) return `One attempt was declined, which is no proof for the others.`
   const last = timeline.findLast(({ event }) => event === 'looked_up' || event === 'claimed')
   switch (last?.verdict) {

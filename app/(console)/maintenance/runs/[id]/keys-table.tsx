@@ -69,6 +69,13 @@ export function KeysTable({ keys, outcomes, dryRun }: KeysTableProps) {
   )
 }
 
+/** What a person had done to it. */
+const DONE: Record<string, string> = {
+  expired: 'Expired',
+  runAgain: 'Handed to a worker',
+  resumed: 'Looked up by schedule again',
+}
+
 const VERDICTS: Record<string, string> = {
   succeeded: 'Charged',
   declined: 'Declined',
@@ -81,8 +88,10 @@ function outcomeWords({ outcome }: RunKey): string {
   if (!outcome) return 'To do'
   if ('error' in outcome) {
     const { [outcome.error as keyof typeof PROBLEMS]: problem } = PROBLEMS
-    return `Not asked: ${problem?.title ?? outcome.error}`
+    return `${outcome.error === 'nothing_to_ask' ? 'Not asked' : 'Nothing done'}: ${problem?.title ?? outcome.error}`
   }
+  const done = DONE[outcome.verdict]
+  if (done) return done
   const verdict = VERDICTS[outcome.verdict] ?? outcome.verdict
   return `${verdict}, ${outcome.settled ? 'settled' : 'nothing changed'}`
 }

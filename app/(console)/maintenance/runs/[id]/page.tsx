@@ -15,7 +15,7 @@ import { PageBody, PageHeader } from '../../../_shell/header'
 import { hrefOf, queryOf, type SearchParams } from '../../../_shell/query'
 import { Trail } from '../../../_shell/trail'
 import { Unread } from '../../../_shell/unread'
-import { DAEMON_WORDS } from '../../daemon-words'
+import { nameOfRun } from '../../daemon-words'
 import { RunPanel } from '../../run-panel'
 import { KeysTable } from './keys-table'
 
@@ -65,7 +65,7 @@ export default async function RunPage({ params, searchParams }: Props) {
       <PageHeader
         trail={
           <Trail above={ABOVE}>
-            {DAEMON_WORDS[run.kind].name}
+            {nameOfRun(run)}
             {run.dryRun && ', dry run'}
           </Trail>
         }

@@ -1,42 +1,48 @@
 'use client'
-// The last look before the provider is asked about many keys: how many, and why. Cancel has the focus; what was typed
+// The last look before something is done to many keys: what, to how many, and why. Cancel has the focus; what was typed
 // stays until the run has begun.
 import { useState, useTransition } from 'react'
 import type { KeyFilter } from '../../../../lib/console/keys-filter'
 import { printSearch } from '../../../../lib/console/search-text'
+import type { BulkActionName } from '../../../../lib/maintenance/bulk-action'
 import { Button } from '../../../_ui/button'
 import { Dialog } from '../../../_ui/dialog'
 import { ReasonField } from '../../../_ui/reason-field'
 import { Failure } from '../../../_ui/section'
 import { plural } from '../../../_ui/words'
-import { askAboutKeys } from './actions'
+import { beginBulkRun } from './actions'
+import { BULK_WORDS } from './bulk-words'
 import { useList } from './list-state'
 import { hrefOf, type View } from './view'
 
-interface AskDialogProps {
-  open: boolean
-  onOpenChange(open: boolean): void
+interface BulkDialogProps {
+  /** Null while it is closed. */
+  action: BulkActionName | null
+  onClose(): void
   view: View
   keys: { filter: KeyFilter } | { ids: string[] }
   many: number
 }
 
-export function AskDialog({ open, onOpenChange, view, keys, many }: AskDialogProps) {
+export function BulkDialog({ action, onClose, view, keys, many }: BulkDialogProps) {
   const { go, clearSelection } = useList()
   const [reason, setReason] = useState('')
   const [error, setError] = useState<string | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   const [beginning, begin] = useTransition()
 
-  function ask() {
+  if (!action) return null
+  const words = BULK_WORDS[action]
+
+  function start(action: BulkActionName) {
     if (reason.trim() === '') return setError('Say why: the audit log keeps it.')
     setFailure(null)
     begin(async () => {
-      const result = await askAboutKeys({ keys, reason }).catch(() => null)
+      const result = await beginBulkRun({ action, keys, reason }).catch(() => null)
       if (!result) return setFailure('The server does not answer.')
       if (!result.ok) return setFailure(result.issues?.reason ?? result.message)
       setReason('')
-      onOpenChange(false)
+      onClose()
       clearSelection()
       go(hrefOf({ ...view, run: result.value.id }))
     })
@@ -44,9 +50,9 @@ export function AskDialog({ open, onOpenChange, view, keys, many }: AskDialogPro
 
   return (
     <Dialog
-      open={open}
-      onOpenChange={onOpenChange}
-      title={`Ask the provider about ${plural(many, 'key')}`}
+      open
+      onOpenChange={(open) => open || onClose()}
+      title={words.title(plural(many, 'key'))}
       about={
         'filter' in keys ? (
           <>
@@ -59,20 +65,17 @@ export function AskDialog({ open, onOpenChange, view, keys, many }: AskDialogPro
       note={beginning ? 'It begins.' : 'It can be stopped at any time.'}
       buttons={
         <>
-          <Button autoFocus onClick={() => onOpenChange(false)}>
+          <Button autoFocus onClick={onClose}>
             Cancel
           </Button>
-          <Button kind="primary" disabled={beginning} onClick={ask}>
-            Ask the provider
+          <Button kind="primary" disabled={beginning} onClick={() => start(action)}>
+            {words.button}
           </Button>
         </>
       }
     >
       <div className="grid gap-4 px-5 py-4">
-        <p className="text-text-2">
-          One look-up for each key. An unknown outcome is settled where the answer is proof; of every other key it is
-          reported what the provider says, and nothing changes.
-        </p>
+        <p className="text-text-2">{words.means}</p>
         <ReasonField
           value={reason}
           error={error}
