@@ -36,7 +36,6 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261117010001_validate_one_check',
   '20261117010100_records_outlived',
   '20261119050000_run_actions',
-  '20261119050100_bounded_timelines',
   '20261119050200_abandon_lapsed_orders',
   '20261119050300_live_key_recounts',
   '20261119060000_money_is_proof',
@@ -44,4 +43,5 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261119060101_index_counting_records',
   '20261119060102_swap_ledger_indexes',
   '20261119060103_index_reversals',
+  '20261119080000_bounded_timelines',
 ]

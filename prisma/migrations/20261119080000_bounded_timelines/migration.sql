@@ -47,7 +47,7 @@ BEGIN
         WHEN 'pending' THEN NEW.state IN ('in_progress', 'completed')
         WHEN 'in_progress' THEN NEW.state IN ('completed', 'failed_retryable', 'unknown')
         WHEN 'completed' THEN NEW.state = 'expired'
-        WHEN 'failed_retryable' THEN NEW.state IN ('in_progress', 'completed', 'expired')
+        WHEN 'failed_retryable' THEN NEW.state IN ('in_progress', 'completed', 'unknown', 'expired')
         WHEN 'unknown' THEN NEW.state IN ('completed', 'failed_retryable')
         ELSE false
       END
@@ -56,15 +56,20 @@ BEGIN
       OLD.id, OLD.state, OLD.attempt, OLD.version, NEW.state, NEW.attempt, NEW.version USING ERRCODE = 'check_violation';
   END IF;
 
+  IF NEW.money_differs AND (NEW.effect_evidence OR NEW.state NOT IN ('in_progress', 'unknown')) THEN
+    RAISE EXCEPTION 'record %: with evidence of other money it can''t be %', OLD.id, NEW.state
+      USING ERRCODE = 'check_violation', TABLE = 'idempotency_records', CONSTRAINT = 'records_money_differs';
+  END IF;
+
   -- Evidence was kept while somebody owned the record, and the owner may settle with something else: a charge of its own
   -- beside the one that we were told of. In here, because evidence that was committed while the settling statement waited
   -- for the row is not in that statement's snapshot; the row is locked by now, and what follows has a newer one.
   IF NEW.effect_evidence AND OLD.state <> NEW.state AND NEW.state IN ('completed', 'expired') THEN
-    INSERT INTO discrepancies (id, kind, subject, record_id, detail)
+    INSERT INTO public.discrepancies (id, kind, subject, record_id, detail)
     SELECT 'dis_' || replace(gen_random_uuid()::text, '-', ''), 'contradicting_evidence', NEW.id || ':' || (e.detail->>'ref'),
       NEW.id, jsonb_build_object('verdict', e.verdict, 'ref', e.detail->>'ref', 'source', e.source, 'state', NEW.state,
         'responseStatus', NEW.response_status, 'effectRef', NEW.effect_ref)
-    FROM evidence e
+    FROM public.evidence e
     WHERE e.record_id = NEW.id AND e.verdict = 'succeeded' AND e.detail->>'ref' IS DISTINCT FROM NEW.effect_ref
     ON CONFLICT (kind, subject) DO NOTHING;
   END IF;
