@@ -57,7 +57,8 @@ export const Order = z
     id: z.string().meta({ description: 'The order’s id', example: 'ord_01jcq2h8k3v9x4m6n7p8q9r0s1' }),
     status: z.enum(ORDER_STATUSES).meta({
       description:
-        '`pending_payment` while it is not known whether it was paid; `abandoned` where nobody could run it in time',
+        '`pending_payment` while it is not known whether it was paid; `abandoned`: nothing was charged and nothing will ' +
+        'be, since its key ran out',
     }),
     customerId: z.string().meta({ description: 'As it was sent' }),
     currency: z.string().meta({ description: 'ISO 4217 code, as it was sent' }),
@@ -108,7 +109,7 @@ export const Refund = z
     status: z.enum(['pending', 'succeeded', 'declined', 'released', 'abandoned']).meta({
       description:
         '`pending` while it is not known; `released`: proven not executed, and the same key may be tried again; ' +
-        '`abandoned`: nobody could run it in time',
+        '`abandoned`: nothing was given back and nothing will be, since its key ran out',
     }),
     providerRef: z.string().nullable().meta({ description: 'Its reference at the payment provider, once known' }),
     reason: z.string().nullable().meta({ description: 'As it was sent; null for none' }),

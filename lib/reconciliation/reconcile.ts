@@ -25,6 +25,9 @@ import { findToReconcile, type ToReconcile, waitForSettleWindow } from './due'
 import { putOff } from './put-off'
 import { witnessed } from './witnessed'
 
+/** Who asks by schedule. */
+export const RECONCILER = 'reconciler'
+
 export type Verdict = LookUpVerdict['kind']
 
 export interface Reconciled {
@@ -103,8 +106,10 @@ async function lookUp(
   await r.boundary.step?.('looked_up')
   const { ref = null, shown } = 'ref' in verdict ? verdict : {}
   const unmoved = { verdict: verdict.kind, state: found.record.state, settled: false, deadLettered: false, ref, shown }
-  // What other money means, only a person says.
-  if (found.record.state !== 'unknown' || found.record.moneyDiffers) return unmoved
+  if (found.record.state !== 'unknown') return unmoved
+  // What other money means, only a person says: if its look-ups were resumed, they end as those without an answer do.
+  if (found.record.moneyDiffers)
+    return asker.by === RECONCILER ? { ...unmoved, ...(await later(r, found.record, asker.by, 'pending')) } : unmoved
   return { ...unmoved, ...(await apply(r, operation, found, attempt, verdict, asker)) }
 }
 

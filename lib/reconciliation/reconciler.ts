@@ -3,7 +3,7 @@
 import type { Counts, Daemon } from '../maintenance/daemon'
 import { wouldTouch } from '../maintenance/dry-run'
 import { DUE, takeDue } from './due'
-import { type Reconciled, type Reconciliation, reconcile } from './reconcile'
+import { RECONCILER, type Reconciled, type Reconciliation, reconcile } from './reconcile'
 import { noteAnswer } from './resume'
 
 /** Look-ups at the same time: each is one request to the provider. */
@@ -26,7 +26,7 @@ export function reconciler(options: ReconcilerOptions): Daemon {
       }
       for (;;) {
         const ids = await takeDue(store, { limit: BATCH, holdMs: options.lookUpLimitMs + SLACK_MS })
-        const outcomes = await Promise.all(ids.map((id) => reconcile(options, id, 'reconciler')))
+        const outcomes = await Promise.all(ids.map((id) => reconcile(options, id, RECONCILER)))
         const counts: Counts = {}
         outcomes.forEach((outcome) => {
           if (!outcome) return

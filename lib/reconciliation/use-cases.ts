@@ -6,8 +6,8 @@ import type { Reconciliation } from './reconcile'
 import { type ReconciledKey, reconcileKey } from './reconcile-key'
 import { type Decision, type Resolution, resolve } from './resolve'
 import { previewResolution, type ResolutionPreview } from './resolve-preview'
-import { type LedgerEntryView, reverseEntry } from './reverse'
 import { resumeKey } from './resume'
+import { type LedgerEntryView, reverseEntry } from './reverse'
 
 /** `Shown` is the record as whoever asks is shown it. */
 export interface ReconciliationUseCases<Shown extends object> {

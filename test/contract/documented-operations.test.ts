@@ -9,6 +9,8 @@ const TOOLS = commandsUnder('docs/runbooks.md', 'Before you begin')
 const BLOCKS = [
   commandsUnder('docs/operations.md', 'Find keys'),
   commandsUnder('docs/operations.md', 'End a key before its time'),
+  commandsUnder('docs/operations.md', 'Run accepted keys again'),
+  commandsUnder('docs/operations.md', 'Look dead letters up again'),
   commandsUnder('docs/operations.md', 'Run a daemon now'),
   commandsUnder('docs/operations.md', 'Ask about many keys at once'),
   commandsUnder('docs/operations.md', 'What is going on'),
@@ -26,6 +28,14 @@ beforeAll(async () => {
   await site.client.order(freshKey(), orderBody())
   const lost = await site.client.order(freshKey(), orderBody({ paymentMethod: 'pm_unreachable' }))
   expect(lost.status).toBe(504)
+  const refused = await site.client.order(freshKey(), orderBody({ paymentMethod: 'pm_refused_once' }))
+  expect(refused.status).toBe(503)
+  // As a long outage leaves them, the refused one as an accepted one.
+  await runSql(
+    site.databaseUrl,
+    `UPDATE idempotency_records SET dead_lettered_at = clock_timestamp(), async = state = 'failed_retryable'
+     WHERE state IN ('unknown', 'failed_retryable')`,
+  )
   await runSql(
     site.databaseUrl,
     `INSERT INTO discrepancies (id, kind, subject, detail) VALUES ($1, 'not_in_ledger', 'ch_1041', '{}')`,
@@ -51,7 +61,14 @@ test('the commands of docs/operations.md leave their actions in the audit log', 
   const answer = await send(`${site.url}/api/admin/audit`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
   expect(answer.status).toBe(200)
   const log = answer.bytes.toString()
-  for (const action of ['key.expire', 'discrepancy.close', 'tenant.create', 'api_key.revoke'])
+  for (const action of [
+    'key.expire',
+    'key.run_again',
+    'key.resume',
+    'discrepancy.close',
+    'tenant.create',
+    'api_key.revoke',
+  ])
     expect(log).toContain(`"${action}"`)
 })
 

@@ -142,6 +142,26 @@ describe('dead letters', () => {
     expect(await resume(record)).toMatchObject({ state: 'unknown', deadLetteredAt: null })
   })
 
+  it('of other money that a person resumed end again after the look-ups of a schedule, unsettled', async () => {
+    const key = await desk.unknown()
+    await becomeDeadLetters(key)
+    await bench.rows(
+      `UPDATE idempotency_records SET money_differs = true, last_error_code = 'amount_differs' WHERE id = $1`,
+      [key.id],
+    )
+    await resume(key)
+    for (let lookUp = 1; lookUp <= desk.reconciliation.maxAttempts; lookUp++) {
+      await makeDue(key)
+      desk.gateway.nextLookUp(answered)
+      await run()
+    }
+    expect(await bench.recordOf(key.key)).toMatchObject({
+      state: 'unknown',
+      dead_lettered_at: expect.any(Date),
+      last_error_code: 'amount_differs',
+    })
+  })
+
   it('stay while no look-up is answered', async () => {
     const [key, other] = [await desk.unknown(), await desk.unknown()]
     await becomeDeadLetters(key)
