@@ -14,7 +14,7 @@ export const RUN_UNTIL: Sql = sql`created_at + retention_seconds * interval '1 s
 export const MAY_RUN_AGAIN: Sql = sql`(NOT async OR state = 'pending' OR dead_lettered_at IS NULL
   AND (${RUN_UNTIL} > now.at OR timeline -> -1 ->> 'event' = 'run_again'))`
 
-export const IS_RUNNABLE: Sql = sql`async AND state = 'failed_retryable' AND NOT effect_evidence AND expires_at > now.at`
+const IS_RUNNABLE: Sql = sql`async AND state = 'failed_retryable' AND NOT effect_evidence AND expires_at > now.at`
 
 /** True when this call made it a dead letter; the claim that was refused and this agree on the reason. */
 export async function deadLetterPastRetention(store: Store, recordId: string, by: string): Promise<boolean> {
