@@ -1,5 +1,5 @@
 // The log grows and does nothing else, whoever asks: the tests run as superuser and owner of the tables.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { verifyAudit } from '../../lib/audit/verify'
 import { entryOf, type Log, openLog, write } from './log'
 
@@ -82,6 +82,12 @@ describe('many writers of the audit log at once', () => {
         INSERT INTO audit_entries (actor_id, actor_name, action, outcome, request_id)
         VALUES ('opr_1', 'Ada', 'key.resolve', 'done', 'req_1')`)
       const next = own.append({ target: 'idem_next' })
+      await vi.waitFor(async () => {
+        const { rows } = await own.db.query(
+          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+        expect(rows).toHaveLength(1)
+      })
       await client.query('ROLLBACK')
       await next
       expect(await verifyAudit(own.store)).toMatchObject({ holds: true, entries: 2 })

@@ -68,7 +68,7 @@ test('every problem code has a page that says whether, when and with which key t
   }
 })
 
-test('the reference states the configured retention times', async () => {
+test('the reference states the default retention times', async () => {
   await page.goto('/docs#retention')
   const retention = page.getByRole('region', { name: 'Retention and expiry' })
   await expect(retention).toContainText('24 hours from the answer on')

@@ -188,7 +188,7 @@ test.each(['%00', '', 'x'.repeat(65)])('the sandbox refuses an invalid customer 
   expectProblem(answer, 400, 'invalid_request', 'same')
 })
 
-test('the OpenAPI document is version 3.1 and names every path and status of the contract', async () => {
+test('the OpenAPI document is version 3.1 and names the client’s calls and every status of an order', async () => {
   const answer = await send(`${site.url}/api/openapi.json`)
   expect(answer.headers['content-type']).toMatch(/^application\/json/)
   const document = answer.json<{ openapi: string; paths: Record<string, Record<string, { responses: object }>> }>()
