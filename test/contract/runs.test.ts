@@ -86,6 +86,7 @@ describe.each(['sweeper', 'reaper', 'reconciler', 'ledger'])('POST %s/runs', (ki
     expect(answer.json<RunView>()).toStrictEqual({
       id: expect.stringMatching(/^run_[0-9a-z]{26}$/),
       kind,
+      action: null,
       dryRun: false,
       state: 'succeeded',
       done: expect.any(Number),

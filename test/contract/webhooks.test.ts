@@ -215,12 +215,12 @@ describe('a sandbox webhook', () => {
     ['another order', { orderId: 'ord_of_somebody_else' }],
   ])('for %s settles nothing: a person decides, and the client is told to wait for that', async (_, data) => {
     const { key, order, id, ...record } = await unknownOrder()
-    const strange = eventOf({ id, ...record }, 'sbx_ch_strange', {}, data)
+    const strange = eventOf({ id, ...record }, `sbx_ch_strange_${id}`, {}, data)
     expect((await post(site, JSON.stringify(strange))).status).toBe(200)
     const problem = expectProblem(await site.client.order(key, order), 409, 'idempotency_outcome_unknown', 'later')
     expect(problem.retry.afterSeconds).toBe(300)
     expect(problem.detail).toContain('a person has to decide')
-    expect((await post(site, JSON.stringify(eventOf({ id, ...record }, 'sbx_ch_right')))).status).toBe(200)
+    expect((await post(site, JSON.stringify(eventOf({ id, ...record }, `sbx_ch_right_${id}`)))).status).toBe(200)
     expect(
       await runSql(
         site.databaseUrl,

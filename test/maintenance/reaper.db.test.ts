@@ -144,7 +144,11 @@ describe('the reaper', () => {
       `INSERT INTO tenant_live_keys VALUES ('ten_bench', 5) ON CONFLICT (tenant_id) DO UPDATE SET count = 5`,
     )
     await bench.endRetention(key)
-    await runOnce(reap())
+    // Only its first batch: the recount at the run's end would correct the made-up count.
+    for await (const batch of reap().batches({ dryRun: false })) {
+      expect(batch.counts).toEqual({ expired: 1 })
+      break
+    }
     expect(await bench.rows('SELECT count FROM tenant_live_keys')).toEqual([{ count: '4' }])
   })
 

@@ -34,6 +34,7 @@ describe('a daemon’s run that an operator starts', () => {
     expect(run).toEqual({
       id: expect.stringMatching(/^run_/),
       kind: 'sweeper',
+      action: null,
       dryRun: false,
       state: 'succeeded',
       done: 1,
