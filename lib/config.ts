@@ -13,8 +13,8 @@ const hours = (fallback: number) =>
     .positive()
     .max(24 * 366)
     .default(fallback)
-/** What can be sent as a bearer token: nothing else could ever match. */
-const token = z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 visible ASCII characters without spaces')
+/** What can be sent as a bearer token, and is too long to be guessed. */
+const token = z.string().regex(/^[\x21-\x7e]{32,512}$/, 'must be 32 to 512 visible ASCII characters without spaces')
 /** A trailing newline from a file is not part of a secret. */
 const secret = z.string().trim().min(1)
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgresql:// URL')
@@ -47,7 +47,7 @@ const Environment = z
     SANDBOX_WEBHOOK_DELAY_MS: z.coerce.number().int().min(0).max(86_400_000).optional(),
     SANDBOX_WEBHOOK_SECRET: secret.optional(),
     ADMIN_EMAIL: z.email().optional(),
-    ADMIN_PASSWORD: z.string().min(8).max(128).optional(),
+    ADMIN_PASSWORD: z.string().min(12, 'must have at least 12 characters').max(128).optional(),
     DEMO_API_KEY: token.optional(),
     ADMIN_TOKEN: token.optional(),
     METRICS_TOKEN: token.optional(),

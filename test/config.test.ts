@@ -56,10 +56,20 @@ describe('the configuration', () => {
     ['GATEWAY', 'paypal'],
     ['SANDBOX_IDEMPOTENT', 'yes'],
     ['ADMIN_EMAIL', 'nobody'],
-    ['DEMO_API_KEY', 'a b c'],
-    ['ADMIN_TOKEN', 'a b c'],
+    ['ADMIN_PASSWORD', 'x'.repeat(11)],
+    ['DEMO_API_KEY', 'a b c'.repeat(10)],
+    ['DEMO_API_KEY', 'x'.repeat(31)],
+    ['ADMIN_TOKEN', 'a b c'.repeat(10)],
+    ['ADMIN_TOKEN', 'x'.repeat(31)],
+    ['METRICS_TOKEN', 'x'.repeat(31)],
   ])('refuses %s=%s with an error of one line that names the variable', (name, value) => {
     expect(() => parseConfig({ [name]: value })).toThrow(new RegExp(`^Configuration: ${name}: [^\\n]+$`))
+  })
+
+  it('accepts secrets of 32 characters and a password of 12', () => {
+    const secret = 'x'.repeat(32)
+    const given = { DEMO_API_KEY: secret, ADMIN_TOKEN: secret, METRICS_TOKEN: secret, ADMIN_PASSWORD: 'x'.repeat(12) }
+    expect(parseConfig(given)).toMatchObject({ demoApiKey: secret, adminToken: secret, metricsToken: secret })
   })
 
   it('requires both Stripe secrets for Stripe, and strips a trailing newline', () => {

@@ -7,10 +7,10 @@ import { withRequestId } from '../lib/request-context'
 
 const ENVIRONMENT = {
   LOG_LEVEL: 'debug',
-  ADMIN_TOKEN: 'automation "quoted" is fine'.replaceAll(' ', '-'),
+  ADMIN_TOKEN: 'automation "quoted" is fine, and long'.replaceAll(' ', '-'),
   ADMIN_PASSWORD: 'correct horse battery',
-  METRICS_TOKEN: 'scraper-token-1',
-  DEMO_API_KEY: 'a-key-of-no-shape-at-all',
+  METRICS_TOKEN: 'scraper-token-of-thirty-two-letters',
+  DEMO_API_KEY: 'a-key-of-no-shape-at-all-but-long-enough',
   SANDBOX_WEBHOOK_SECRET: 'shared-with-the-sandbox',
 }
 

@@ -215,8 +215,11 @@ const sentAs = (contentType: string | null | undefined, params: Params, bytes: B
   body: bytes.toString('latin1'),
 })
 
+/** A Date far ahead would stay young for as long as its client likes; a client's clock may be fast by this much. */
+const MAX_AHEAD_MS = 5 * 60_000
+
 function isTooOld(incoming: Incoming, maxAgeMs: number | null): boolean {
   if (maxAgeMs === null) return false
-  const sentAt = Date.parse(incoming.header('date') ?? '')
-  return Number.isNaN(sentAt) || databaseNowMs() - sentAt > maxAgeMs
+  const ageMs = databaseNowMs() - Date.parse(incoming.header('date') ?? '')
+  return !(ageMs <= maxAgeMs && ageMs >= -MAX_AHEAD_MS)
 }

@@ -56,7 +56,7 @@ export const KeyedHeaders = z.object({
     .meta({
       description:
         'When the key was made, as an HTTP date. Needed only where the service sets `MAX_REQUEST_AGE_SECONDS`: then a ' +
-        'request without it, or older, is refused with `request_too_old`. A date that is renewed with each try takes ' +
+        'request without it, older, or dated more than 5 minutes ahead is refused with `request_too_old`. A date that is renewed with each try takes ' +
         'this protection away.',
       example: 'Sun, 16 Nov 2025 13:58:02 GMT',
       param: { id: 'Date' },

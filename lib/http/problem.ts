@@ -75,7 +75,8 @@ export const PROBLEMS = {
   request_too_old: {
     status: 400,
     title: 'The request is too old',
-    detail: 'This service refuses requests whose Date header is missing or too far in the past.',
+    detail:
+      'This service refuses requests whose Date header is missing, too far in the past, or more than five minutes ahead.',
     retry: 'same',
     advice:
       'Send as Date when the key was made. If that is too long ago, look the key up first. Where it is known, a current Date gets its answer; where it is not, it may have been forgotten, and the request would be carried out again.',

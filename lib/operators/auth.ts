@@ -24,7 +24,7 @@ export const openAuth = (store: Pick<Store, 'pool'>, secret: string) =>
       expiresIn: UNADMITTED_SECONDS,
       disableSessionRefresh: true,
     },
-    emailAndPassword: { enabled: true, disableSignUp: true, minPasswordLength: 8, maxPasswordLength: 128 },
+    emailAndPassword: { enabled: true, disableSignUp: true, minPasswordLength: 12, maxPasswordLength: 128 },
     advanced: {
       cookiePrefix: 'onceover',
       useSecureCookies: false,

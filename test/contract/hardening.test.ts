@@ -25,7 +25,7 @@ import { expectProblem } from '../support/problem'
 import { SHORT_TIMES } from '../support/site'
 import { runSql } from '../support/tenant'
 
-const METRICS_TOKEN = 'metrics-token-of-these-tests'
+const METRICS_TOKEN = 'metrics-token-of-the-hardening-tests'
 const WEBHOOK_SECRET = 'webhook-secret-of-these-tests'
 const ENV = {
   ...SECRETS,

@@ -8,7 +8,13 @@ import { expectProblem } from '../support/problem'
 import { SHORT_TIMES } from '../support/site'
 import { runSql } from '../support/tenant'
 
-const ENV = { ...SECRETS, ...SHORT_TIMES, LOG_LEVEL: 'debug', WORKER: 'off', METRICS_TOKEN: 'metrics-token-0123' }
+const ENV = {
+  ...SECRETS,
+  ...SHORT_TIMES,
+  LOG_LEVEL: 'debug',
+  WORKER: 'off',
+  METRICS_TOKEN: 'metrics-token-0123456789abcdef0123',
+}
 const OUR_INSIDES = /\bat \S+ \(|SELECT|INSERT|relation|column|node_modules|\.ts\b|\.js\b|postgres|cause|stack/i
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>

@@ -65,6 +65,8 @@ describe('where MAX_REQUEST_AGE_SECONDS is set, a request', () => {
     ['without a Date', undefined],
     ['with a Date that is too old', ago(65)],
     ['with a Date that can’t be parsed', 'yesterday'],
+    ['with a Date more than five minutes ahead', ago(-330)],
+    ['with a Date in the year 2100', 'Fri, 01 Jan 2100 00:00:00 GMT'],
   ])('%s is refused and leaves no record', async (_title, date) => {
     const key = freshKey()
     const body = orderBody()
@@ -78,11 +80,16 @@ describe('where MAX_REQUEST_AGE_SECONDS is set, a request', () => {
     expect((await site.client.order(freshKey(), orderBody(), { date: ago(50) })).status).toBe(201)
   })
 
-  test('to be replayed is refused when its Date is too old', async () => {
+  test('with a Date less than five minutes ahead is accepted', async () => {
+    expect((await site.client.order(freshKey(), orderBody(), { date: ago(-270) })).status).toBe(201)
+  })
+
+  test('to be replayed is refused when its Date is too old or too far ahead', async () => {
     const key = freshKey()
     const body = orderBody()
     expect((await site.client.order(key, body, { date: ago(0) })).status).toBe(201)
-    expectProblem(await site.client.order(key, body, { date: ago(120) }), 400, 'request_too_old', 'same')
+    for (const date of [ago(120), ago(-330)])
+      expectProblem(await site.client.order(key, body, { date }), 400, 'request_too_old', 'same')
   })
 
   test('for a read is accepted with an old Date', async () => {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { type Services, services } from '../../lib/node/services'
 import type { OrderRequest } from '../../lib/orders/schema'
 
-export const METRICS_TOKEN = 'metrics-token-of-the-tests'
+export const METRICS_TOKEN = 'metrics-token-of-the-metrics-tests'
 
 const ENVIRONMENT = {
   METRICS_TOKEN,

@@ -9,7 +9,7 @@ import { startNode, type TestNode } from '../support/node'
 import { isAlive, type Line, openLine, servingOf } from '../support/serving'
 import { runSql } from '../support/tenant'
 
-const METRICS_TOKEN = 'metrics-token-of-the-tests'
+const METRICS_TOKEN = 'metrics-token-of-several-processes'
 const ENV = { ...SECRETS, METRICS_TOKEN, WEB_CONCURRENCY: '2' }
 const SLOW = 'pm_slow_1000'
 const CREATED = 'api_idempotency_reserve_created_total'

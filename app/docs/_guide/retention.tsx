@@ -62,8 +62,9 @@ export function Retention() {
         ) : (
           <>
             This service refuses requests whose <code>Date</code> is missing or older than{' '}
-            {span(maxRequestAgeMs / 1000)}, with <ProblemLink code="request_too_old" />. Send as <code>Date</code> when
-            the key was made, not when the try is: then what is too old to be known is not carried out a second time.
+            {span(maxRequestAgeMs / 1000)}, or more than five minutes ahead, with <ProblemLink code="request_too_old" />
+            . Send as <code>Date</code> when the key was made, not when the try is: then what is too old to be known is
+            not carried out a second time.
           </>
         )}
       </p>

@@ -20,7 +20,7 @@ export const Reason = z
   .optional()
   .meta({ description: 'Why, for the audit log' })
 const Email = z.email().max(254)
-const Password = z.string().min(8).max(128).refine(isStorable, 'has a NUL or a lone surrogate')
+const Password = z.string().min(12).max(128).refine(isStorable, 'has a NUL or a lone surrogate')
 
 const actorMembers = { id: z.string(), name: z.string(), role: Role }
 
