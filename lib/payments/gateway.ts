@@ -71,6 +71,18 @@ export interface ProviderEntry {
   createdAt: Date
 }
 
+/** Creation times of the provider's objects: `from` belongs to it, `to` does not. */
+export interface CreatedWindow {
+  from: Date
+  to: Date
+}
+
+export interface CreatedPage {
+  items: ProviderEntry[]
+  /** Where the next page begins, for this window only; null after the last page. */
+  next: string | null
+}
+
 /** What a webhook says of an effect, sorted like the rest. */
 export interface ProviderEvent {
   /** The provider's id of the event: a repeated one does nothing. */
@@ -87,6 +99,22 @@ export interface Gateway {
   lookUp(request: LookUpRequest): Promise<LookUpOutcome>
   /** The object with this reference, whatever key it carries. Null where the provider has none. */
   findByRef(kind: EffectKind, ref: string): Promise<ProviderEntry | null | 'unreachable'>
-  /** Everything created in the window. Throws where the provider can't be asked: a list with holes proves nothing. */
-  list(window: { from: Date; to: Date }): AsyncIterable<ProviderEntry>
+  /**
+   * One page of everything created in the window; null begins with the first. A cursor can be stored, and another process
+   * can go on from it. Throws where the provider can't be asked: a list with holes proves nothing.
+   */
+  listCreated(window: CreatedWindow, cursor: string | null): Promise<CreatedPage>
+}
+
+/** Everything created in the window, page by page. */
+export async function* everythingCreated(
+  gateway: Pick<Gateway, 'listCreated'>,
+  window: CreatedWindow,
+): AsyncIterable<ProviderEntry> {
+  let cursor: string | null = null
+  do {
+    const page: CreatedPage = await gateway.listCreated(window, cursor)
+    yield* page.items
+    cursor = page.next
+  } while (cursor !== null)
 }

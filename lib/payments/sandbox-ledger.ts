@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import sql, { raw, type Sql } from 'sql-template-tag'
 import { ulid } from 'ulid'
-import type { EffectKind, EffectRequest, LookUpRequest, ProviderEntry } from './gateway'
+import type { CreatedPage, CreatedWindow, EffectKind, EffectRequest, LookUpRequest, ProviderEntry } from './gateway'
 
 export type EntryStatus = 'succeeded' | 'failed'
 
@@ -139,18 +139,18 @@ export async function listCharges(pool: Pool, { customerId }: { customerId: stri
   }))
 }
 
-/** Everything booked in a window, in pages: a window may hold more than memory should. */
-export async function* listEntries(pool: Pool, window: { from: Date; to: Date }): AsyncIterable<ProviderEntry> {
-  let after = { at: window.from, ref: '' }
-  for (;;) {
-    const { rows } = await pool.query<ListRow>(sql`
-      SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
-      WHERE booked_at >= ${window.from} AND booked_at < ${window.to} AND booked_at <= clock_timestamp()
-        AND (booked_at, ref) > (${after.at}, ${after.ref})
-      ORDER BY booked_at, ref LIMIT ${LIST_MAX}`)
-    for (const row of rows) yield entryOf(row)
-    const last = rows.at(-1)
-    if (!last || rows.length < LIST_MAX) return
-    after = { at: last.booked_at, ref: last.ref }
-  }
+/** A page of what was booked in a window, the oldest first. */
+export function pageOfEntries({ from, to }: CreatedWindow, cursor: string | null): Sql {
+  const [at, ref] = cursor === null ? [from, ''] : cursor.split(' ', 2)
+  return sql`
+    SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
+    WHERE booked_at >= ${from} AND booked_at < ${to} AND booked_at <= clock_timestamp()
+      AND (booked_at, ref) > (${at}::timestamptz, ${ref})
+    ORDER BY booked_at, ref LIMIT ${LIST_MAX}`
+}
+
+/** From the rows of a page. */
+export function pageOf(rows: readonly ListRow[]): CreatedPage {
+  const last = rows.length < LIST_MAX ? null : rows.at(-1)!
+  return { items: rows.map(entryOf), next: last && `${last.booked_at.toISOString()} ${last.ref}` }
 }

@@ -16,7 +16,8 @@ import {
   findEntry,
   findEntryByRef,
   type ListRow,
-  listEntries,
+  pageOf,
+  pageOfEntries,
 } from './sandbox-ledger'
 import { withReport } from './sandbox-webhooks-outbox'
 import { openTimeLimit, type TimeLimit } from './time-limit'
@@ -95,7 +96,13 @@ export function createSandbox({ pool, idempotent, timeLimitMs, webhookDelayMs = 
       if (found.kind !== 'answered') return 'unreachable'
       return found.value[0] ? entryOf(found.value[0]) : null
     },
-    list: (window) => listEntries(pool, window),
+    async listCreated(window, cursor) {
+      const page = await limited(pageOfEntries(window, cursor), (statement, limit) =>
+        exchange<ListRow>(pool, limit, statement),
+      )
+      if (page.kind !== 'answered') throw new Error(`the sandbox could not be listed: ${page.code}`)
+      return pageOf(page.value)
+    },
   }
 }
 

@@ -4,6 +4,8 @@
 import Stripe from 'stripe'
 import type {
   CallOutcome,
+  CreatedPage,
+  CreatedWindow,
   EffectKind,
   EffectRequest,
   Gateway,
@@ -87,30 +89,17 @@ export function createStripe({ secretKey, timeLimitMs, api = STRIPE_API }: Strip
     }
   }
 
-  async function* list(window: { from: Date; to: Date }): AsyncIterable<ProviderEntry> {
+  /** All payment intents first, then all refunds. A cursor says of which kind it is, and after which object it goes on. */
+  async function listCreated(window: CreatedWindow, cursor: string | null): Promise<CreatedPage> {
+    const { kind, after } = placeAt(cursor)
     const created = { gte: secondsFrom(window.from), lt: secondsFrom(window.to) }
-    for await (const intent of pages((stripe, page) => stripe.paymentIntents.list({ created, ...page })))
-      yield providerEntry('charge', intent)
-    for await (const refund of pages((stripe, page) => stripe.refunds.list({ created, ...page })))
-      yield providerEntry('refund', refund)
-  }
-
-  /** Each page has a limit of its own: a window may take longer than a call. */
-  async function* pages<T extends Effect>(
-    fetchPage: (stripe: Stripe, page: { limit: number; starting_after?: string }) => Promise<Stripe.ApiList<T>>,
-  ): AsyncIterable<T> {
-    let after: string | undefined
-    for (;;) {
-      const { data, has_more } = await limited((stripe) =>
-        fetchPage(stripe, { limit: PAGE_SIZE, starting_after: after }),
-      ).catch((cause: unknown) => {
+    const { effects, next } = await limited((stripe) => pageOf(stripe, kind, { created }, after)).catch(
+      (cause: unknown) => {
         throw new Error(`Stripe could not be listed: ${errorCode(cause)}`, { cause })
-      })
-      yield* data
-      if (!has_more) return
-      after = data.at(-1)?.id
-      if (!after) throw new Error('Stripe could not be listed: a page that is empty and not the last')
-    }
+      },
+    )
+    const place = next !== null ? `${kind} ${next}` : kind === 'charge' ? 'refund' : null
+    return { items: effects.map((effect) => providerEntry(kind, effect)), next: place }
   }
 
   async function findByRef(kind: EffectKind, ref: string): Promise<ProviderEntry | null | 'unreachable'> {
@@ -123,7 +112,7 @@ export function createStripe({ secretKey, timeLimitMs, api = STRIPE_API }: Strip
     }
   }
 
-  return { name: 'stripe', timeLimitMs, execute, lookUp, findByRef, list }
+  return { name: 'stripe', timeLimitMs, execute, lookUp, findByRef, listCreated }
 }
 
 type Options = Pick<Stripe.RequestOptions, 'idempotencyKey'>
@@ -165,6 +154,28 @@ function metadataOf(request: EffectRequest): Stripe.MetadataParam {
 function chargeRefOf({ chargeRef }: { chargeRef?: string }): string {
   if (!chargeRef) throw new Error('a refund without the charge that it gives back')
   return chargeRef
+}
+
+/** One request: what was created last comes first. `next` is the object after which the list goes on. */
+async function pageOf(
+  stripe: Stripe,
+  kind: EffectKind,
+  filter: { created: Stripe.RangeQueryParam; payment_intent?: string },
+  after: string | undefined,
+): Promise<{ effects: Effect[]; next: string | null }> {
+  const params = { ...filter, limit: PAGE_SIZE, starting_after: after }
+  const { data, has_more } = await (kind === 'charge'
+    ? stripe.paymentIntents.list(params)
+    : stripe.refunds.list(params))
+  const last = data.at(-1)
+  if (has_more && !last) throw new Error('a page that is empty and not the last')
+  return { effects: data, next: has_more && last ? last.id : null }
+}
+
+/** The place that a cursor of `listCreated` names. */
+function placeAt(cursor: string | null): { kind: EffectKind; after: string | undefined } {
+  const [kind, after] = cursor?.split(' ', 2) ?? []
+  return { kind: kind === 'refund' ? 'refund' : 'charge', after }
 }
 
 /** Lists are current; Search is minutes behind, so its silence would prove nothing. */

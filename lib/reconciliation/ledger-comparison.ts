@@ -5,7 +5,7 @@ import type { Boundary } from '../idempotency/boundary'
 import { applyEvidence } from '../idempotency/evidence'
 import type { AnyOperation } from '../idempotency/operation'
 import type { Batch, Counts, Daemon } from '../maintenance/daemon'
-import type { Gateway, ProviderEntry } from '../payments/gateway'
+import { everythingCreated, type Gateway, type ProviderEntry } from '../payments/gateway'
 import { isBooked, isBookedOtherwise } from './evidence'
 import { compareBooked } from './ledger-comparison-booked'
 import { type Finding, fileFindings } from './ledger-comparison-findings'
@@ -119,7 +119,7 @@ const keyOf = ({ kind, providerKey }: OurEntry): string => `${kind} ${providerKe
 
 async function* inBatches(gateway: Gateway, window: Window): AsyncIterable<ProviderEntry[]> {
   let batch: ProviderEntry[] = []
-  for await (const entry of gateway.list(window.listed)) {
+  for await (const entry of everythingCreated(gateway, window.listed)) {
     batch.push(entry)
     if (batch.length < BATCH) continue
     yield batch

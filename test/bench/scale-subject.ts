@@ -28,7 +28,7 @@ const gateway: Gateway = {
   }),
   lookUp: async () => ({ kind: 'not_found' }),
   findByRef: async () => null,
-  async *list() {},
+  listCreated: async () => ({ items: [], next: null }),
 }
 
 const body = {

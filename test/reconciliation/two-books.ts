@@ -42,9 +42,10 @@ beforeEach(async () => {
   gateway = scriptedGateway()
   entries = []
   asked = []
-  gateway.list = async function* (window) {
+  gateway.listCreated = async (window) => {
     asked.push(window)
-    for (const entry of entries) if (entry.createdAt >= window.from && entry.createdAt < window.to) yield entry
+    const items = entries.filter(({ createdAt }) => createdAt >= window.from && createdAt < window.to)
+    return { items, next: null }
   }
 })
 

@@ -122,7 +122,7 @@ export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
     },
     findByRef: async (kind, ref) =>
       entries ? (entries.find((entry) => entry.kind === kind && entry.ref === ref) ?? null) : 'unreachable',
-    async *list() {},
+    listCreated: async () => ({ items: [], next: null }),
   }
 }
 
