@@ -17,6 +17,8 @@ const hours = (fallback: number) =>
 const token = z.string().regex(/^[\x21-\x7e]{32,512}$/, 'must be 32 to 512 visible ASCII characters without spaces')
 /** A trailing newline from a file is not part of a secret. */
 const secret = z.string().trim().min(1)
+/** Too long to be guessed. */
+const longSecret = secret.min(32, 'must have at least 32 characters')
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgresql:// URL')
 const onOff = (fallback: 'on' | 'off') => z.enum(['on', 'off']).default(fallback)
 
@@ -46,6 +48,7 @@ const Environment = z
     SANDBOX_IDEMPOTENT: z.enum(['true', 'false']).default('true'),
     SANDBOX_WEBHOOK_DELAY_MS: z.coerce.number().int().min(0).max(86_400_000).optional(),
     SANDBOX_WEBHOOK_SECRET: secret.optional(),
+    AUTH_SECRET: longSecret.optional(),
     ADMIN_EMAIL: z.email().optional(),
     ADMIN_PASSWORD: z.string().min(12, 'must have at least 12 characters').max(128).optional(),
     DEMO_API_KEY: token.optional(),
@@ -112,6 +115,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     sandboxIdempotent: env.SANDBOX_IDEMPOTENT === 'true',
     sandboxWebhookDelayMs: env.SANDBOX_WEBHOOK_DELAY_MS ?? null,
     sandboxWebhookSecret: env.SANDBOX_WEBHOOK_SECRET,
+    authSecret: env.AUTH_SECRET,
     adminEmail: env.ADMIN_EMAIL,
     adminPassword: env.ADMIN_PASSWORD,
     demoApiKey: env.DEMO_API_KEY,

@@ -21,6 +21,7 @@ export function openLog(settings: Config, destination?: pino.DestinationStream):
     settings.stripeSecretKey,
     settings.stripeWebhookSecret,
     settings.sandboxWebhookSecret,
+    settings.authSecret,
   ])
   return pino(
     {

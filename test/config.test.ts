@@ -62,6 +62,8 @@ describe('the configuration', () => {
     ['ADMIN_TOKEN', 'a b c'.repeat(10)],
     ['ADMIN_TOKEN', 'x'.repeat(31)],
     ['METRICS_TOKEN', 'x'.repeat(31)],
+    ['AUTH_SECRET', 'x'.repeat(31)],
+    ['AUTH_SECRET', `${'x'.repeat(31)}\n`],
   ])('refuses %s=%s with an error of one line that names the variable', (name, value) => {
     expect(() => parseConfig({ [name]: value })).toThrow(new RegExp(`^Configuration: ${name}: [^\\n]+$`))
   })

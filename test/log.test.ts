@@ -12,6 +12,7 @@ const ENVIRONMENT = {
   METRICS_TOKEN: 'scraper-token-of-thirty-two-letters',
   DEMO_API_KEY: 'a-key-of-no-shape-at-all-but-long-enough',
   SANDBOX_WEBHOOK_SECRET: 'shared-with-the-sandbox',
+  AUTH_SECRET: 'what-sessions-are-signed-with-here',
 }
 
 function lines(write: (log: ReturnType<typeof openLog>) => void): { text: string; parsed: Record<string, unknown> }[] {
@@ -77,6 +78,7 @@ const SECRETS: [string, unknown, string][] = [
   ['the environment’s ADMIN_TOKEN', `token ${ENVIRONMENT.ADMIN_TOKEN} refused`, 'quoted'],
   ['the environment’s ADMIN_PASSWORD', new Error(`"${ENVIRONMENT.ADMIN_PASSWORD}"`), 'battery'],
   ['the environment’s METRICS_TOKEN', { given: ENVIRONMENT.METRICS_TOKEN }, 'scraper'],
+  ['the environment’s AUTH_SECRET', `signed with ${ENVIRONMENT.AUTH_SECRET}`, 'signed-with-here'],
   ['the environment’s DEMO_API_KEY', ENVIRONMENT.DEMO_API_KEY, 'no-shape'],
   ['the environment’s SANDBOX_WEBHOOK_SECRET', ENVIRONMENT.SANDBOX_WEBHOOK_SECRET, 'shared-with'],
   [

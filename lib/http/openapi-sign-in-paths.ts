@@ -17,7 +17,7 @@ export const signInPaths: ZodOpenApiPathsObject = {
       tags: [TAG],
       summary: 'Sign in',
       description:
-        'For people. A session lasts for 12 hours after its last use. After 5 wrong passwords for an e-mail address ' +
+        'For people. A session lasts for 12 hours after its last use, and for 30 days at most. After 5 wrong passwords for an e-mail address ' +
         'within 15 minutes nobody signs in with it until they are over. Scripts use a token instead.',
       security: [],
       requestBody: {

@@ -22,7 +22,7 @@ export interface FirstSecrets {
 }
 
 export async function bootstrap(store: Store, settings: Config): Promise<FirstSecrets> {
-  await sessionSecret(store)
+  await sessionSecret(store, settings.authSecret)
   return openPrisma(store).$transaction(
     async (tx) => {
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(${BOOTSTRAP_LOCK})`

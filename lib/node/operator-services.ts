@@ -66,7 +66,7 @@ function openOperatorServices(): OperatorServices {
     gatewayName: node.gateway.name,
     unknownCount: guard({ action: 'keys.count_unknown', role: 'viewer' }, () => countUnknown(store)),
     actorOfToken: (token) => actorOfToken(store, token, node.config.adminToken),
-    ...openSessions(store),
+    ...openSessions(store, node.config.authSecret),
     sandboxCharges: guard({ action: 'sandbox.charges', role: 'viewer' }, async (_, { customerId }) =>
       node.gateway.name === 'sandbox'
         ? { items: await listCharges(node.sandboxPool, { customerId }) }

@@ -5,11 +5,17 @@ import { betterAuth } from 'better-auth/minimal'
 import { newId } from '../db/id'
 import { openPrisma } from '../db/prisma'
 import type { Store } from '../db/store'
+import { hashSecret } from '../secret'
 
 /** A working day: whoever does nothing for so long signs in again. */
 export const SESSION_MS = 12 * 3_600_000
-/** Until the sign-in that made it is admitted, a session is nobody's: nobody has been told its token. */
+/** From the sign-in on, however often the session is used. */
+export const LONGEST_SESSION_MS = 30 * 86_400_000
+/** Until the sign-in is admitted, which replaces its token, the session of better-auth is good for nothing. */
 const UNADMITTED_SECONDS = 60
+
+/** As sessions are stored: who reads the database has no cookie. */
+export const hashToken = (token: string): string => hashSecret(token).toString('hex')
 
 export const openAuth = (store: Pick<Store, 'pool'>, secret: string) =>
   betterAuth({
@@ -23,6 +29,9 @@ export const openAuth = (store: Pick<Store, 'pool'>, secret: string) =>
       fields: { userId: 'operatorId' },
       expiresIn: UNADMITTED_SECONDS,
       disableSessionRefresh: true,
+    },
+    databaseHooks: {
+      session: { create: { before: async ({ token }) => ({ data: { token: hashToken(String(token)) } }) } },
     },
     emailAndPassword: { enabled: true, disableSignUp: true, minPasswordLength: 12, maxPasswordLength: 128 },
     advanced: {

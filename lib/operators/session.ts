@@ -4,7 +4,7 @@ import sql from 'sql-template-tag'
 import { audited } from '../audit/append'
 import type { Store } from '../db/store'
 import type { Actor } from './actor'
-import { type Auth, openAuth, SESSION_MS } from './auth'
+import { type Auth, hashToken, LONGEST_SESSION_MS, openAuth, SESSION_MS } from './auth'
 import type { Refused } from './refusal'
 import { cookieOf, forgottenCookie, type SessionCookie, tokenOf } from './session-cookie'
 import { sessionSecret } from './session-secret'
@@ -21,11 +21,12 @@ export interface Sessions {
   actorOfSession(headers: Headers): Promise<Actor | null>
 }
 
-export function openSessions(store: Store): Sessions {
+/** @param given AUTH_SECRET, where it is set */
+export function openSessions(store: Store, given?: string): Sessions {
   let opened: Promise<{ auth: Auth; secret: string }> | null = null
   /** Asked of the store once; a question that failed is asked again. */
   function ready() {
-    opened ??= sessionSecret(store)
+    opened ??= sessionSecret(store, given)
       .then((secret) => ({ auth: openAuth(store, secret), secret }))
       .catch((error) => {
         opened = null
@@ -55,14 +56,15 @@ export function openSessions(store: Store): Sessions {
 async function liveActor(store: Pick<Store, 'query'>, token: string): Promise<Actor | null> {
   const [actor] = await store.query<Actor>(sql`
     WITH live AS (
-      SELECT s.id AS session_id, o.id, o.name, o.role, o.email
+      SELECT s.id AS session_id, o.id, o.name, o.role, o.email, least(
+        clock_timestamp() + ${SESSION_MS}::float8 * interval '1 ms',
+        s.created_at + ${LONGEST_SESSION_MS}::float8 * interval '1 ms') AS until
       FROM operator_sessions s JOIN operators o ON o.id = s.operator_id
-      WHERE s.token = ${token} AND s.expires_at > clock_timestamp() AND o.disabled_at IS NULL
+      WHERE s.token = ${hashToken(token)} AND s.expires_at > clock_timestamp() AND o.disabled_at IS NULL
     ), prolonged AS (
-      UPDATE operator_sessions s SET updated_at = clock_timestamp(),
-        expires_at = clock_timestamp() + ${SESSION_MS}::float8 * interval '1 ms'
+      UPDATE operator_sessions s SET updated_at = clock_timestamp(), expires_at = live.until
       FROM live WHERE s.id = live.session_id
-        AND s.expires_at < clock_timestamp() + ${SESSION_MS - PROLONG_STEP_MS}::float8 * interval '1 ms'
+        AND s.expires_at < live.until - ${PROLONG_STEP_MS}::float8 * interval '1 ms'
     )
     SELECT id, name, role, email FROM live`)
   return actor ?? null
@@ -74,7 +76,7 @@ async function endSession(
   requestId: string,
 ): Promise<void> {
   await store.query(sql`
-    WITH ended AS (DELETE FROM operator_sessions WHERE token = ${token} RETURNING id),
+    WITH ended AS (DELETE FROM operator_sessions WHERE token = ${hashToken(token)} RETURNING id),
     ${audited({ actor, requestId, action: 'session.sign_out', target: actor.id }, sql`ended`)}
     SELECT FROM ended`)
 }

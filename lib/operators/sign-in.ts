@@ -1,11 +1,12 @@
 // Signing in. A try is counted, then the password is checked, then one statement makes the session good: it commits
 // with its audit entry, and only where the operator is enabled and the password is still the one that was checked.
+import { randomBytes } from 'node:crypto'
 import { isAPIError } from 'better-auth/api'
 import sql from 'sql-template-tag'
 import { audited } from '../audit/append'
 import type { Store } from '../db/store'
 import type { Actor } from './actor'
-import { type Auth, SESSION_MS } from './auth'
+import { type Auth, hashToken, SESSION_MS } from './auth'
 import { type Refused, refuse } from './refusal'
 import { type SessionCookie, sessionCookie } from './session-cookie'
 import { countTry, triesForgotten } from './sign-in-tries'
@@ -48,8 +49,10 @@ export function openSignIn(store: Store, ready: () => Promise<{ auth: Auth; secr
       })
     const { auth, secret } = await ready()
     const made = await checked(store, auth, email, password)
-    const operator = made && (await admit(store, { ...made, email, requestId, passwordSince: tried.passwordSince }))
-    return operator ? { operator, cookie: sessionCookie(made.token, secret, headers) } : wrong()
+    const token = randomBytes(32).toString('hex')
+    const operator =
+      made && (await admit(store, { ...made, token, email, requestId, passwordSince: tried.passwordSince }))
+    return operator ? { operator, cookie: sessionCookie(token, secret, headers) } : wrong()
   }
 
   return async function signIn(asked: SignIn): Promise<SignedIn | Refused> {
@@ -70,10 +73,10 @@ async function checked(
   auth: Auth,
   email: string,
   password: string,
-): Promise<{ token: string; actor: Pick<Actor, 'id' | 'name'> } | null> {
+): Promise<{ madeAs: string; actor: Pick<Actor, 'id' | 'name'> } | null> {
   try {
     const { token, user } = await auth.api.signInEmail({ body: { email, password } })
-    return { token, actor: { id: user.id, name: user.name } }
+    return { madeAs: token, actor: { id: user.id, name: user.name } }
   } catch (error) {
     if (isAPIError(error) && error.statusCode < 500) return null
     // Whether it failed because the store is gone can't be told from its errors: the store can.
@@ -83,6 +86,8 @@ async function checked(
 }
 
 interface Admission {
+  /** As better-auth's session is stored until now. */
+  madeAs: string
   token: string
   actor: Pick<Actor, 'id' | 'name'>
   email: string
@@ -92,8 +97,9 @@ interface Admission {
 
 // Both rows are locked: a change of either that is under way ends the sessions that it finds, so it must find this one,
 // or be seen by it.
-async function admit(store: Store, { token, actor, email, requestId, passwordSince }: Admission) {
+async function admit(store: Store, { madeAs, token, actor, email, requestId, passwordSince }: Admission) {
   const entry = { actor, requestId, action: 'session.sign_in', target: actor.id }
+  const hash = hashToken(token)
   const [operator] = await store.query<Actor & { email: string }>(sql`
     WITH person AS MATERIALIZED (
       SELECT o.id, o.name, o.role, o.email FROM operators o JOIN operator_accounts a ON a.operator_id = o.id
@@ -101,13 +107,13 @@ async function admit(store: Store, { token, actor, email, requestId, passwordSin
         AND a.provider_id = 'credential' AND a.updated_at = ${passwordSince}
       FOR SHARE OF o, a
     ), admitted AS (
-      UPDATE operator_sessions s SET created_at = clock_timestamp(), updated_at = clock_timestamp(),
+      UPDATE operator_sessions s SET token = ${hash}, created_at = clock_timestamp(), updated_at = clock_timestamp(),
         expires_at = clock_timestamp() + ${SESSION_MS}::float8 * interval '1 ms'
-      FROM person WHERE s.token = ${token} AND s.operator_id = person.id
+      FROM person WHERE s.token = ${madeAs} AND s.operator_id = person.id
       RETURNING person.id, person.name, person.role, person.email
     ), ${audited(entry, sql`admitted`)}, forgotten AS (
       DELETE FROM operator_sessions WHERE id IN (
-        SELECT id FROM operator_sessions WHERE expires_at <= clock_timestamp() AND token <> ${token}
+        SELECT id FROM operator_sessions WHERE expires_at <= clock_timestamp() AND token <> ${madeAs}
         ORDER BY expires_at LIMIT ${FORGOTTEN_AT_ONCE}::int FOR UPDATE SKIP LOCKED)
     ), ${triesForgotten(email, sql`admitted`)}
     SELECT * FROM admitted`)

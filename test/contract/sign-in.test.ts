@@ -1,6 +1,7 @@
 // Signing in and out over HTTP: what a browser gets, what a stranger learns, and that no other site's page can use it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN_TOKEN, type Answer, type Headers, SECRETS, send, until } from '../support/client'
+import { sessionCookie } from '../../lib/operators/session-cookie'
+import { ADMIN_TOKEN, type Answer, SECRETS, type Headers as Sent, send, until } from '../support/client'
 import { startNode } from '../support/node'
 import { startMigratedPostgres } from '../support/postgres'
 import { expectProblem } from '../support/problem'
@@ -17,17 +18,17 @@ beforeAll(async () => {
 })
 afterAll(() => site?.close())
 
-const post = (path: string, body?: unknown, headers: Headers = {}, url = site.url): Promise<Answer> =>
+const post = (path: string, body?: unknown, headers: Sent = {}, url = site.url): Promise<Answer> =>
   send(new URL(path, url), {
     method: 'POST',
     body,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
   })
-const get = (path: string, headers: Headers = {}, url = site.url) => send(new URL(path, url), { headers })
+const get = (path: string, headers: Sent = {}, url = site.url) => send(new URL(path, url), { headers })
 
-const signIn = (body: unknown = ADMIN, headers: Headers = {}, url = site.url) =>
+const signIn = (body: unknown = ADMIN, headers: Sent = {}, url = site.url) =>
   post('/api/auth/sign-in', body, headers, url)
-const session = (headers: Headers) => get('/api/auth/session', headers)
+const session = (headers: Sent) => get('/api/auth/session', headers)
 
 /** As a browser would send it back. */
 function cookieOf(answer: Answer): string {
@@ -119,7 +120,7 @@ describe('signing in', () => {
 })
 
 describe('a request from a page of another site', () => {
-  const foreign: [string, Headers][] = [
+  const foreign: [string, Sent][] = [
     ['with a foreign Origin', { origin: 'https://evil.example' }],
     ['with cross-site Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
     ['from a sibling domain', { 'sec-fetch-site': 'same-site' }],
@@ -185,6 +186,30 @@ describe('a session', () => {
     expectProblem(await session({ cookie }), 401, 'unauthenticated', 'same')
     expect((await post('/api/auth/sign-out', undefined, { cookie })).status).toBe(204)
     expect((await post('/api/auth/sign-out')).status).toBe(204)
+  })
+
+  test('can’t be had with any value of the session table', async () => {
+    const { email, password, id } = await addOperator()
+    await signIn({ email, password })
+    const [row] = await runSql<Record<string, unknown>>(
+      site.databaseUrl,
+      'SELECT * FROM operator_sessions WHERE operator_id = $1',
+      [id],
+    )
+    const [secret] = await runSql<{ value: string }>(
+      site.databaseUrl,
+      `SELECT value FROM secrets WHERE name = 'session_signing'`,
+    )
+    for (const value of Object.values(row!).map(String)) {
+      const signed = sessionCookie(value, secret!.value, new Headers()).value
+      for (const made of [value, signed])
+        expectProblem(
+          await session({ cookie: `${COOKIE}=${encodeURIComponent(made)}` }),
+          401,
+          'unauthenticated',
+          'same',
+        )
+    }
   })
 
   test('ends when it expires', async () => {

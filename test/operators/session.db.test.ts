@@ -55,6 +55,21 @@ describe('an operator session', () => {
     expect(used!.expires_at.getTime()).toBeGreaterThanOrEqual(fresh!.expires_at.getTime())
   })
 
+  it('ends thirty days after its sign-in, however often it is used', async () => {
+    const ada = await staff.add()
+    const headers = await staff.session(ada)
+    await staff.db.query(
+      `UPDATE operator_sessions SET created_at = clock_timestamp() - interval '30 days' + interval '1 hour',
+        expires_at = clock_timestamp() + interval '1 minute' WHERE operator_id = $1`,
+      [ada.id],
+    )
+    expect(await actorOn(headers)).toMatchObject({ id: ada.id })
+    const [last] = await staff.sessionsOf(ada)
+    expect(last!.expires_at.getTime() - last!.created_at.getTime()).toBe(30 * 86_400_000)
+    await actorOn(headers)
+    expect(await staff.sessionsOf(ada)).toEqual([last])
+  })
+
   it('has its operator’s new role at once', async () => {
     const ada = await staff.add('admin')
     await staff.add('admin')
@@ -143,6 +158,30 @@ describe('a session cookie', () => {
     expect(await staff.sessions.actorOfSession(cookieHeader(cookie))).toMatchObject({ id: ada.id })
   })
 
+  it('made of any value that the database holds, signed with the secret it holds, is refused', async () => {
+    const ada = await staff.add('admin')
+    const headers = await staff.session(ada)
+    const text = await staff.allText('operator_sessions', 'operators', 'operator_accounts', 'audit_entries', 'secrets')
+    const stored = [...new Set(text.match(/[\w+/=-]{16,}/g))]
+    const [session] = await staff.sessionsOf(ada)
+    expect(stored).toEqual(expect.arrayContaining([session!.id, session!.token, ada.id]))
+    const secret = await sessionSecret(staff.store)
+    expect(stored).toContain(secret)
+    for (const value of stored)
+      expect(await actorOn(cookieHeader(sessionCookie(value, secret, new Headers())))).toBeNull()
+    expect(await actorOn(headers)).toMatchObject({ id: ada.id })
+  })
+
+  it('can’t be stored with its token in clear', async () => {
+    const ada = await staff.add()
+    await expect(
+      staff.db.query(
+        `INSERT INTO operator_sessions (id, operator_id, token, expires_at) VALUES ('ses_x', $1, $2, now())`,
+        [ada.id, 'x'.repeat(32)],
+      ),
+    ).rejects.toMatchObject({ constraint: 'operator_sessions_token_hashed' })
+  })
+
   it('is found among other cookies, encoded or not', () => {
     const { name, value } = sessionCookie('a-token', 'secret', new Headers())
     for (const written of [value, encodeURIComponent(value), `"${value}"`])
@@ -181,6 +220,23 @@ describe('a session with an unreachable store', () => {
 })
 
 describe('the secret that signs sessions', () => {
+  it('is the one of the environment where that is set, and then none is stored', async () => {
+    const bench = await openBench()
+    try {
+      const given = 'a secret of the environment, long enough'
+      expect(await sessionSecret(bench.store, given)).toBe(given)
+      expect(await bench.rows(`SELECT FROM secrets WHERE name = 'session_signing'`)).toEqual([])
+    } finally {
+      await bench.close()
+    }
+  })
+
+  it('ends sessions when it is replaced', async () => {
+    const headers = await staff.session(await staff.add())
+    const renewed = openSessions(staff.store, 'another secret, as long as it has to be')
+    expect(await renewed.actorOfSession(headers)).toBeNull()
+  })
+
   it('is created once, however many nodes start at once', async () => {
     const bench = await openBench()
     try {

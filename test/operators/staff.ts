@@ -66,7 +66,7 @@ export async function openStaff() {
       return cookieHeader(done(await signIn(person)).cookie)
     },
     sessionsOf: (person: { id: string }) =>
-      bench.rows<{ id: string; token: string; expires_at: Date; updated_at: Date }>(
+      bench.rows<{ id: string; token: string; created_at: Date; expires_at: Date; updated_at: Date }>(
         'SELECT * FROM operator_sessions WHERE operator_id = $1 AND expires_at > clock_timestamp() ORDER BY id',
         [person.id],
       ),
