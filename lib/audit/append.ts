@@ -44,3 +44,23 @@ export const audited = (entry: NewEntry, from: Sql, after?: Sql, before?: Sql): 
 export async function appendAudit(store: Pick<Store, 'query'>, entry: NewEntry): Promise<void> {
   await store.query(sql`INSERT INTO audit_entries ${COLUMNS} VALUES (${values(entry)})`)
 }
+
+/**
+ * A refusal: one entry for each actor, action and minute of the database's clock, however many nodes meet it, and a count
+ * beside it. So somebody who is refused again and again can't fill the log. The entry is written at the first refusal.
+ */
+export async function appendRefusal(
+  store: Pick<Store, 'query'>,
+  entry: Omit<NewEntry, 'outcome' | 'before' | 'after'>,
+): Promise<void> {
+  await store.query(sql`
+    WITH counted AS (
+      INSERT INTO audit_refusals AS r (actor_id, action, minute, count)
+      VALUES (${entry.actor.id}, ${entry.action},
+        to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"'), 1)
+      ON CONFLICT (actor_id, action, minute) DO UPDATE SET count = r.count + 1
+      RETURNING minute, count
+    )
+    INSERT INTO audit_entries ${COLUMNS}
+    SELECT ${values({ ...entry, outcome: 'forbidden' }, sql`jsonb_build_object('minute', minute)`)} FROM counted WHERE count = 1`)
+}

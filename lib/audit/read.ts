@@ -14,6 +14,9 @@ export const AuditEntry = z
     action: z.string().meta({ example: 'key.resolve' }),
     target: z.string().nullable().meta({ description: 'The id of what it was done to' }),
     outcome: z.enum(AUDIT_OUTCOMES),
+    count: z.int().meta({
+      description: 'Of a refusal: how often the actor was refused this action in that minute; otherwise 1',
+    }),
     reason: z.string().nullable(),
     before: z.unknown(),
     after: z.unknown(),
@@ -57,9 +60,11 @@ export async function listAudit(
       ? sql`(${newest(sql`true`)}) e`
       : sql`(${actorsNamed(actor)}) a (id), LATERAL (${newest(sql`e.actor_id = a.id`)}) e`
   const rows = await store.query<Row>(sql`
-    SELECT e.seq, e.at, e.actor_id AS "actorId", e.actor_name AS "actorName", e.action, e.target, e.outcome, e.reason,
-      e.before, e.after, e.request_id AS "requestId", encode(e.hash, 'hex') AS hash
-    FROM ${from} ORDER BY e.seq DESC LIMIT ${limit + 1}::int`)
+    SELECT e.seq, e.at, e.actor_id AS "actorId", e.actor_name AS "actorName", e.action, e.target, e.outcome,
+      coalesce(r.count, 1) AS count, e.reason, e.before, e.after, e.request_id AS "requestId", encode(e.hash, 'hex') AS hash
+    FROM ${from} LEFT JOIN audit_refusals r
+      ON e.outcome = 'forbidden' AND (r.actor_id, r.action, r.minute) = (e.actor_id, e.action, e.after ->> 'minute')
+    ORDER BY e.seq DESC LIMIT ${limit + 1}::int`)
   const items = rows.slice(0, limit).map((row) => ({ ...row, seq: Number(row.seq), at: row.at.toISOString() }))
   const last = items.at(-1)
   return { items, next: rows.length > limit && last ? { seq: last.seq } : null }

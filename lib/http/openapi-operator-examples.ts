@@ -70,6 +70,7 @@ export const auditEntry: AuditEntry = {
   action: 'discrepancy.close',
   target: discrepancy.id,
   outcome: 'done',
+  count: 1,
   reason: 'refunded by hand at the provider',
   before: { open: true },
   after: { open: false, kind: discrepancy.kind, recordId: RECORD_ID },

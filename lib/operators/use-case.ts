@@ -1,6 +1,6 @@
 // The one door to everything that operators see or do. A use case is made here or not at all, so whoever calls it (a
 // route, a page, a script) passes the check of the role, and a refusal is remembered.
-import { appendAudit } from '../audit/append'
+import { appendRefusal } from '../audit/append'
 import type { Store } from '../db/store'
 import type { Call } from './actor'
 import { type Refused, refuse } from './refusal'
@@ -27,7 +27,7 @@ export function openGuard(store: Pick<Store, 'query'>) {
   ): UseCase<Input, Output> {
     async function authorize({ actor, requestId }: Call, target: string | null = null): Promise<Refused | null> {
       if (mayAct(actor.role, rule.role)) return null
-      await appendAudit(store, { actor, requestId, action: rule.action, target, outcome: 'forbidden' })
+      await appendRefusal(store, { actor, requestId, action: rule.action, target })
       return refuse('forbidden', { detail: `This takes the role ${rule.role}; yours is ${actor.role}.` })
     }
     const guarded = async (call: Call, input: Input) =>

@@ -117,13 +117,15 @@ describe('the audit page’s filters', () => {
       headers: { origin: site.url },
     })
     expect(theirs.status()).toBe(403)
+    // As further refusals in the same minute leave it.
+    await runSql(site.databaseUrl, `UPDATE audit_refusals SET count = 1200 WHERE action = 'tenant.update'`)
     await page.reload()
     await expect(entries()).toHaveCount(1)
     const row = page.getByRole('row', { name: /tenant.update/ })
-    await expect(row.getByText('forbidden')).toBeVisible()
+    await expect(row.getByText('forbidden × 1,200')).toBeVisible()
     await expect(row.locator('svg')).toHaveCount(2)
     await entries().click()
-    await expect(page.getByRole('main').getByText('It was refused, so nothing was changed.')).toBeVisible()
+    await expect(page.getByRole('main').getByText('It was refused 1,200 times in that minute')).toBeVisible()
   })
 })
 

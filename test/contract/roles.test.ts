@@ -45,27 +45,36 @@ const ask = (call: (typeof shown)[number]['call'], headers: Headers) =>
     ...(call.body ? { body: { nobody: 'takes this' } } : {}),
   })
 
-const entries = () =>
-  runSql<{ action: string; actor_name: string }>(
+/** By actor and action; each with an entry of the audit log, and how often it was refused. */
+const refusals = () =>
+  runSql<{ action: string; actor_name: string; count: number }>(
     site.databaseUrl,
-    `SELECT action, actor_name FROM audit_entries WHERE outcome = 'forbidden' ORDER BY seq`,
+    `SELECT e.action, e.actor_name, sum(r.count)::int AS count FROM audit_entries e JOIN audit_refusals r
+       ON (r.actor_id, r.action, r.minute) = (e.actor_id, e.action, e.after ->> 'minute')
+     WHERE e.outcome = 'forbidden' GROUP BY 1, 2 ORDER BY 1, 2`,
   )
 
 describe.each(shown)('$name', ({ call }) => {
   test('without a valid session or token is a 401, and is not audited', async () => {
-    const before = await entries()
+    const before = await refusals()
     expectProblem(await ask(call, {}), 401, 'unauthenticated', 'same')
     expectProblem(await ask(call, { authorization: 'Bearer oo_op_of_nobody' }), 401, 'unauthenticated', 'same')
-    expect(await entries()).toEqual(before)
+    expect(await refusals()).toEqual(before)
   })
 
   test.each(ROLES)('with the role %s is allowed if the role suffices, otherwise an audited 403', async (role) => {
-    const before = await entries()
+    const before = await refusals()
     const answer = await ask(call, { authorization: `Bearer ${tokens[role]}` })
-    const after = await entries()
+    const after = await refusals()
     if (ROLES.indexOf(role) < ROLES.indexOf(call.role)) {
       expectProblem(answer, 403, 'forbidden', 'none')
-      expect(after.slice(before.length)).toEqual([{ action: expect.stringMatching(/^\w+\.\w+$/), actor_name: role }])
+      const countOf = (rows: typeof before, action: string) =>
+        rows.find((row) => row.action === action && row.actor_name === role)?.count ?? 0
+      const changed = after.filter((row) => !before.some((was) => JSON.stringify(was) === JSON.stringify(row)))
+      expect(changed).toEqual([
+        { action: expect.stringMatching(/^\w+\.\w+$/), actor_name: role, count: expect.any(Number) },
+      ])
+      expect(changed[0]!.count).toBe(countOf(before, changed[0]!.action) + 1)
     } else {
       // What it asked for is another matter: a body that nobody takes, an id of nothing.
       expect([200, 204, 400, 404]).toContain(answer.status)

@@ -4,6 +4,7 @@ import Link from 'next/link'
 import type { AuditEntry } from '../../../lib/audit/read'
 import { Table, Td, Th } from '../../_ui/table'
 import { Instant } from '../../_ui/time'
+import { count } from '../../_ui/words'
 import { hrefOf } from '../_shell/query'
 import { EntryRow } from './entry-row'
 import { type Change, changesOf, isDryRun, targetHref } from './entry-words'
@@ -49,7 +50,7 @@ function Line({ entry }: { entry: AuditEntry }) {
       <Td className={`${cell} max-wide:order-3 max-wide:col-span-2`}>
         <Link href={hrefOf('/audit', { actor: entry.actorId })}>{entry.actorName}</Link>
       </Td>
-      <Td className={`${cell} whitespace-nowrap max-wide:order-1`}>
+      <Td className={`${cell} whitespace-nowrap max-wide:order-1 max-wide:whitespace-normal`}>
         <Link href={hrefOf('/audit', { action: entry.action })} className="font-mono text-12">
           {entry.action}
         </Link>
@@ -58,6 +59,7 @@ function Line({ entry }: { entry: AuditEntry }) {
           <span className="ml-3 inline-flex items-center gap-1.5 font-medium">
             <ShieldX size={14} aria-hidden />
             forbidden
+            {entry.count > 1 && ` × ${count(entry.count)}`}
           </span>
         )}
       </Td>
@@ -84,7 +86,7 @@ function Target({ entry }: { entry: AuditEntry }) {
 }
 
 function Detail({ entry }: { entry: AuditEntry }) {
-  const changes = changesOf(entry)
+  const changes = entry.outcome === 'forbidden' ? [] : changesOf(entry)
   return (
     <div className="grid gap-3">
       {changes.length > 0 ? (
@@ -94,9 +96,7 @@ function Detail({ entry }: { entry: AuditEntry }) {
           ))}
         </dl>
       ) : (
-        <p>
-          {entry.outcome === 'forbidden' ? 'It was refused, so nothing was changed.' : 'Nothing of ours was changed.'}
-        </p>
+        <p>{entry.outcome === 'forbidden' ? refusedWords(entry) : 'Nothing of ours was changed.'}</p>
       )}
       <dl className="flex flex-wrap gap-x-6 gap-y-1 text-12 text-text-2">
         <Fact label="Entry">{String(entry.seq)}</Fact>
@@ -112,6 +112,11 @@ function Detail({ entry }: { entry: AuditEntry }) {
     </div>
   )
 }
+
+const refusedWords = ({ count: times }: AuditEntry): string =>
+  times > 1
+    ? `It was refused ${count(times)} times in that minute, so nothing was changed. To what, and the request, are those of the first time.`
+    : 'It was refused, so nothing was changed.'
 
 function ChangeLine({ change: { member, before, after } }: { change: Change }) {
   return (

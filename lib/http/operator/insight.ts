@@ -132,7 +132,9 @@ export const listAudit = operatorCall({
   operationId: 'listAudit',
   tag,
   summary: 'Read the audit log',
-  description: 'Who did what, to what and why, and who was refused, newest first.',
+  description:
+    'Who did what, to what and why, and who was refused, newest first. Refusals of one actor and action within one ' +
+    'minute are one entry with a `count`; its target and request are those of the first one.',
   role: 'viewer',
   query: z.strictObject({
     actor: text.optional().meta({ description: 'An operator’s or a token’s id, or its name or e-mail address now' }),
