@@ -29,6 +29,9 @@ function codeOf(error: unknown): string {
 /** A database that takes no connections; its SQLSTATE is used for other things too. */
 const isClosed = (error: unknown): boolean => /not currently accepting connections/.test(messageOf(error))
 
+/** A standby that is about to be the primary refuses more than writes, under SQLSTATEs that mean other things too. */
+const isInRecovery = (error: unknown): boolean => /during recovery|recovery is in progress/.test(messageOf(error))
+
 const messageOf = (error: unknown): string => (error as Error | null)?.message ?? ''
 
 /** No connection could be had in time: none was free, or none could be made. */
@@ -39,7 +42,13 @@ export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
   if (code === STORE_UNAVAILABLE) return true
   if (code.length === 5 && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
-    return UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY || code === NO_DATABASE || isClosed(error)
+    return (
+      UNAVAILABLE_CLASSES.has(code.slice(0, 2)) ||
+      code === READ_ONLY ||
+      code === NO_DATABASE ||
+      isClosed(error) ||
+      isInRecovery(error)
+    )
   // Node's own: errno names, and what a stream or socket says of itself. Its other ERR_ codes are bugs.
   if (/^E(?!RR_)[A-Z_]+$|^ERR_(SOCKET|STREAM|TLS|SSL)_/.test(code)) return true
   // node-postgres reports a lost or unobtainable connection as a bare Error

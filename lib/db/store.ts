@@ -50,12 +50,30 @@ function nameOf(text: string): string | undefined {
 // As a startup parameter of its own, which `pg` has no option for: a pooler knows this one, and gives each transaction
 // its client's. Inside `options`, PgBouncer refuses the connection, or ignores what is in there.
 class UtcClient extends (pg.Client as unknown as new (config?: pg.ClientConfig) => pg.Client & StartsUp) {
+  /** As the server said when the connection was made; it says so by itself. */
+  inRecovery = false
+
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    this.connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+      if (parameterName === 'in_hot_standby') this.inRecovery = parameterValue === 'on'
+    })
+  }
+
   override getStartupConf() {
     return { ...super.getStartupConf(), TimeZone: 'UTC' }
   }
 }
 interface StartsUp {
+  readonly connection: {
+    on(event: 'parameterStatus', heard: (status: { parameterName: string; parameterValue: string }) => void): void
+  }
   getStartupConf(): Record<string, string>
+}
+
+/** In a fail-over a proxy may lead to the new primary before its recovery has ended: what it has by then is not all. */
+function refuseStandby(client: pg.ClientBase): void {
+  if ((client as unknown as UtcClient).inRecovery) throw new StoreUnavailable('the server is in recovery')
 }
 
 export function openPool(url: string, options: PoolOptions): pg.Pool {
@@ -69,6 +87,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     // a server that vanished without a word must not hold a request for minutes
     query_timeout: STATEMENT_TIMEOUT_MS + 2000,
     keepAlive: true,
+    onConnect: refuseStandby,
   })
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => {})

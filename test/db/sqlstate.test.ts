@@ -37,6 +37,14 @@ describe('the store counts as unavailable after an error', () => {
     'Cannot use a pool after calling end on the pool',
   ])('of node-postgres: %s', (message) => expect(isUnavailable(new Error(message))).toBe(true))
 
+  it.each([
+    ['0A000', 'cannot access temporary or unlogged relations during recovery'],
+    ['55000', 'recovery is in progress'],
+  ])('%s: %s', (code, message) => {
+    expect(isUnavailable(Object.assign(new Error(message), { code }))).toBe(true)
+    expect(isUnavailable(withCode(code))).toBe(false)
+  })
+
   it('that the store itself reports as StoreUnavailable', () => {
     const cause = withCode('ECONNREFUSED')
     expect(isUnavailable(new StoreUnavailable(cause))).toBe(true)

@@ -4,8 +4,10 @@ import sql, { raw } from 'sql-template-tag'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { openStore, type Store } from '../../lib/db/store'
+import { withClient } from '../../scripts/postgres-client'
 import { advance } from '../support/clock'
 import { cloneDatabase } from '../support/database'
+import { startThrowawayPostgres } from '../support/postgres'
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>
 beforeAll(async () => {
@@ -223,4 +225,25 @@ describe('a statement', () => {
     await closed.close()
     await expect(closed.query(ONE)).rejects.toBeInstanceOf(StoreUnavailable)
   })
+})
+
+describe('a server that is in recovery', () => {
+  // A proxy leads there for a moment, between the choice of a new primary and the end of its recovery.
+  it('is not asked, not even for what can be read, until it is the primary', async () => {
+    const server = await startThrowawayPostgres()
+    const url = server.urlOf('postgres')
+    const store = openStore(url, { max: 2, applicationName: 'failover' })
+    try {
+      await withClient(url, (client) => client.query(standbySignal))
+      await server.stop()
+      await server.start()
+      await expect(store.query(ONE)).rejects.toBeInstanceOf(StoreUnavailable)
+      await withClient(url, (client) => client.query('SELECT pg_promote()'))
+      expect(await store.query(ONE)).toEqual([{ one: 1 }])
+    } finally {
+      await store.close()
+      await server.remove()
+    }
+  })
+  const standbySignal = `DO $$BEGIN EXECUTE format('COPY (SELECT) TO %L', current_setting('data_directory') || '/standby.signal'); END$$`
 })
