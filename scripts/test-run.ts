@@ -40,15 +40,19 @@ export function selected(command: Part['command'], args: readonly string[]) {
   if (wrong !== undefined || all.length === 0)
     throw new Error(`${wrong ?? command} is no part of the tests here: ${all.map(({ name }) => name).join(', ')}`)
   return {
-    parts: names.length > 0 ? all.filter(({ name }) => names.includes(name)) : all,
+    parts: all.filter(({ name, byNameOnly }) => (names.length > 0 ? names.includes(name) : !byNameOnly)),
     forVitest: args.slice(names.length),
   }
 }
 
-function planOf(command: string, parts: readonly Part[]): string {
+export function planOf(command: Part['command'], parts: readonly Part[]): string {
   const minutes = parts.reduce((sum, part) => sum + part.minutes, 0)
-  const rows = parts.map(
-    ({ name, what, minutes }) => `  ${name.padEnd(10)} ${minutes.toFixed(1).padStart(4)} min  ${what}`,
-  )
-  return [`npm run ${command}: about ${Math.ceil(minutes)} minutes on two cores, once built.`, ...rows, ''].join('\n')
+  const rowOf = ({ name, what, minutes }: Part) => `  ${name.padEnd(10)} ${minutes.toFixed(1).padStart(4)} min  ${what}`
+  const left = partsOf(command).filter((part) => part.byNameOnly && !parts.includes(part))
+  return [
+    `npm run ${command}: about ${Math.ceil(minutes)} minutes on two cores, once built.`,
+    ...parts.map(rowOf),
+    ...left.flatMap((part) => [`NOT RUN, only by its name, npm run ${command} -- ${part.name}:`, rowOf(part)]),
+    '',
+  ].join('\n')
 }

@@ -13,6 +13,8 @@ export interface Part {
   workers: number
   /** The files of one worker share its modules, and with them its nodes (test/support/site.ts). */
   shared?: boolean
+  /** It runs only when its name is given, because of what it needs or how long it takes; the others' table says so. */
+  byNameOnly?: boolean
   /** How long one test or hook may take before it counts as hung; 2 unless said. */
   limitMinutes?: number
   env?: Record<string, string>
@@ -147,6 +149,16 @@ export const PARTS: readonly Part[] = [
     files: scenarios('clean-clone', 'gate'),
     minutes: 3.5,
     workers: 2,
+    limitMinutes: 10,
+  },
+  {
+    name: 'failover',
+    command: 'proof',
+    what: 'the primary dies under traffic; needs Debian’s packages (.ci/failover-packages)',
+    files: scenarios('failover'),
+    minutes: 5,
+    workers: 1,
+    byNameOnly: true,
     limitMinutes: 10,
   },
   {

@@ -1,11 +1,20 @@
 import { expect, it } from 'vitest'
-import { selected } from '../../scripts/test-run'
+import { planOf, selected } from '../../scripts/test-run'
 import { partsOf } from '../parts'
 
 const namesOf = ({ parts }: ReturnType<typeof selected>) => parts.map(({ name }) => name)
 
-it('npm run proof runs all of its parts when it gets no name', () => {
-  expect(namesOf(selected('proof', []))).toEqual(partsOf('proof').map(({ name }) => name))
+it('npm run proof without a name runs all of its parts but failover, and says so', () => {
+  const run = selected('proof', [])
+  const all = partsOf('proof').map(({ name }) => name)
+  expect(namesOf(run)).toEqual(all.filter((name) => name !== 'failover'))
+  expect(planOf('proof', run.parts)).toMatch(/^NOT RUN, only by its name, npm run proof -- failover:\n {2}failover /m)
+})
+
+it('npm run proof runs a part that runs only by its name when it gets that name', () => {
+  const run = selected('proof', ['failover'])
+  expect(namesOf(run)).toEqual(['failover'])
+  expect(planOf('proof', run.parts)).not.toMatch('NOT RUN')
 })
 
 it('npm run proof runs the named parts and passes everything from the first flag on to Vitest', () => {
