@@ -1,5 +1,5 @@
-// One line for each finished file with how far the run is, then the slowest files, and last "N passed, N failed" on a
-// line of its own, for people and scripts alike. A file that could not be loaded, a hook that failed, an interrupted run
+// One line for each finished file with how far the run is, then the slowest files, each skipped test with its reason, and
+// last "N passed, N failed" on a line of its own, for people and scripts alike. A file that could not be loaded, a hook that failed, an interrupted run
 // and an error outside of any test count as failures, so "0 failed" is never printed for a run that failed.
 import type { SerializedError } from 'vitest'
 import { DefaultReporter, type TestModule, type TestRunEndReason, type TestSpecification } from 'vitest/node'
@@ -39,6 +39,11 @@ export default class TestReporter extends DefaultReporter {
     const slowest = [...modules].sort((a, b) => durationOf(b) - durationOf(a)).slice(0, SLOWEST)
     this.log('The slowest files:')
     for (const module of slowest) this.log(`  ${seconds(durationOf(module)).padStart(8)}  ${nameOf(module)}`)
+    for (const module of modules)
+      for (const test of module.children.allTests('skipped')) {
+        const { note = 'no reason given' } = test.result() as { note?: string }
+        this.log(`Skipped: ${nameOf(module)} > ${test.fullName}: ${note}`)
+      }
     const { passed, failed } = countOf(modules, errors, reason)
     this.log(`\n${passed} passed, ${failed} failed`)
   }

@@ -40,6 +40,7 @@ export const OPERATOR_COLUMNS = raw(`
   r.reconcile_after, r.reconcile_attempts, r.dead_lettered_at, r.replay_count, r.last_replayed_at, r.request_id,
   (extract(epoch FROM r.locked_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
   (extract(epoch FROM r.reconcile_after - clock_timestamp()) * 1000)::float8 AS reconcile_in_ms,
+  coalesce(r.asking_until > clock_timestamp(), false) AS being_asked,
   r.expires_at <= clock_timestamp() AS past_expiry`)
 
 /** What is shown of a record beside what the boundary reads. */

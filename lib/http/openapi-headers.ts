@@ -39,7 +39,8 @@ export const KeyedHeaders = z.object({
     .optional()
     .meta({
       description:
-        '`wait=N`: where the first request still runs, wait up to N seconds (0–30) for its answer. `respond-async`: ' +
+        '`wait=N`: where the first request still runs, wait up to N seconds (0–30) for its answer, also when ' +
+        'its outcome becomes unknown meanwhile. `respond-async`: ' +
         'accept it durably, answer 202 at once and let a worker do the rest. What is not understood is ignored ' +
         '(RFC 7240).',
       param: {

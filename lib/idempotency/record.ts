@@ -25,6 +25,8 @@ export interface KeyRecord {
   leaseLeftMs: number | null
   /** Until the next look-up of an unknown outcome. */
   reconcileInMs: number | null
+  /** A look-up is under way. */
+  beingAsked: boolean
   pastExpiry: boolean
   answer: Answer | null
   responseStatus: number | null
@@ -43,6 +45,7 @@ export const RECORD_COLUMNS = raw(`
   r.created_at, r.completed_at, r.expires_at,
   (extract(epoch FROM r.locked_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
   (extract(epoch FROM r.reconcile_after - clock_timestamp()) * 1000)::float8 AS reconcile_in_ms,
+  coalesce(r.asking_until > clock_timestamp(), false) AS being_asked,
   r.expires_at <= clock_timestamp() AS past_expiry`)
 
 export interface RecordRow {
@@ -69,6 +72,7 @@ export interface RecordRow {
   expires_at: Date
   lease_left_ms: number | null
   reconcile_in_ms: number | null
+  being_asked: boolean
   past_expiry: boolean
 }
 
@@ -89,6 +93,7 @@ export function toRecord(row: RecordRow): KeyRecord {
     inDoubt: row.in_doubt,
     leaseLeftMs: row.lease_left_ms,
     reconcileInMs: row.reconcile_in_ms,
+    beingAsked: row.being_asked,
     pastExpiry: row.past_expiry,
     answer:
       row.response_status !== null && row.response_body !== null

@@ -97,6 +97,8 @@ export async function run<Body, Report>(
   /** What this request found or made. It makes no other, also when that one is gone: it would run a second time. */
   let seen: KeyRecord | null = null
   let triedEvidence = false
+  /** Found running, it is waited for until its outcome is known. */
+  let foundRunning = false
 
   for (let turn = 1; ; turn++) {
     const lease = new LeaseClock(boundary.leaseMs)
@@ -137,6 +139,8 @@ export async function run<Body, Report>(
       case 'expired':
         return { kind: 'expired', record }
       case 'unknown':
+        if (foundRunning && turn < MAX_TURNS && (await waited(boundary, record, waitUntil, request.signal?.())))
+          continue
         return { kind: 'unknown', record }
       case 'replay': {
         atHand(record, record.answer!, record.expiresAt)
@@ -152,9 +156,11 @@ export async function run<Body, Report>(
         }
       }
       case 'running':
+        foundRunning = true
         if (turn < MAX_TURNS && (await waited(boundary, record, waitUntil, request.signal?.()))) continue
         return record.async ? { kind: 'accepted', record, created } : { kind: 'in_progress', record }
       case 'lease_over':
+        foundRunning = true
         await leaseIsOver(boundary, operation, record)
         break
       case 'settle_by_evidence':

@@ -60,6 +60,7 @@ export function retryAfterSeconds(record: KeyRecord): number | null {
       return RUNNING_AFTER_SECONDS
     case 'unknown':
       if (record.reconcileInMs === null) return DEAD_LETTER_AFTER_SECONDS
+      if (record.beingAsked) return RUNNING_AFTER_SECONDS
       return Math.max(RUNNING_AFTER_SECONDS, Math.ceil(record.reconcileInMs / 1000))
     case 'completed':
     case 'expired':

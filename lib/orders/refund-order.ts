@@ -18,6 +18,8 @@ interface Held {
   currency: string
   paymentMethod: string
   chargeRef: string | null
+  /** Its charge was booked with a wrong reference and reversed: that charge is another key's to give back. */
+  chargeReversed: boolean
   /** What this refund holds; null where it does not fit into what is left. */
   amountCents: number | null
 }
@@ -32,8 +34,10 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
     endpoint: REFUND_ORDER,
     newResource: () => ({ type: 'refund', id: newId('ref') }),
     begin: ({ attempt }) => holdAmount(attempt),
-    refusal: ({ report, number }) => {
+    refusal: ({ report, number, resource }) => {
       if (!report) return refused(problem, 'order_not_found', number)
+      if (report.chargeReversed)
+        return { ...refused(problem, 'order_not_refundable', number), effects: giveBack(resource.id, 'declined') }
       if (!WAS_PAID.includes(report.status)) return refused(problem, 'order_not_refundable', number)
       return report.amountCents === null ? refused(problem, 'refund_exceeds_order', number) : null
     },
@@ -117,13 +121,17 @@ function ownMoney(attempt: RefundAttempt): OwnMoney {
   return { effect: 'refund', amountCents, currency, orderId: attempt.input.params.id! }
 }
 
+/** Of an order `o`. */
+const CHARGE_REVERSED: Sql = sql`(SELECT coalesce(bool_and(l.reversed_at IS NOT NULL), false) FROM ledger_entries l
+  WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded')`
+
 /** Nodes of the first release wrote the charge into the ledger only. */
 const reportOf = (amount: Sql): Sql => sql`json_build_object(
   'status', o.status, 'customerId', o.customer_id, 'currency', o.currency, 'paymentMethod', o.payment_method,
   'chargeRef', coalesce(o.charge_ref, (
     SELECT l.provider_ref FROM ledger_entries l
     WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded' AND l.reversal_of IS NULL)),
-  'amountCents', ${amount})`
+  'chargeReversed', ${CHARGE_REVERSED}, 'amountCents', ${amount})`
 
 /**
  * The same for the first attempt and every later one. `subject` takes the order's row lock and sees its newest
@@ -145,7 +153,7 @@ function holdAmount(attempt: Pick<RefundAttempt, 'resource' | 'input' | 'tenantI
       SELECT o.id, wanted.cents
       FROM subject o LEFT JOIN earlier e ON true,
         LATERAL (SELECT coalesce(e.amount_cents, ${amountCents}::bigint, o.amount_cents - o.refunded_cents - o.held_cents) AS cents) wanted
-      WHERE o.status IN ('paid', 'partially_refunded') AND e.status IS DISTINCT FROM 'pending'
+      WHERE o.status IN ('paid', 'partially_refunded') AND e.status IS DISTINCT FROM 'pending' AND NOT ${CHARGE_REVERSED}
         AND wanted.cents BETWEEN 1 AND o.amount_cents - o.refunded_cents - o.held_cents
     )`,
     sql`held AS (UPDATE orders o SET held_cents = o.held_cents + f.cents FROM fitting f WHERE o.id = f.id)`,

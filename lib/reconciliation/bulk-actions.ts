@@ -11,8 +11,14 @@ export function bulkActions(reconciliation: Reconciliation): BulkActions {
   const { store } = reconciliation.boundary
   return {
     reconcile: reconcileInBulk(reconciliation),
-    expire: decideInBulk(store, 'expired', (call, decision) => expireKey(reconciliation, call, decision)),
-    'run-again': decideInBulk(store, 'runAgain', (call, decision) => runKeyAgain(store, call, decision)),
-    resume: decideInBulk(store, 'resumed', (call, decision) => resumeKey(store, call, decision)),
+    expire: decideInBulk(store, { action: 'key.expire', verdict: 'expired' }, (call, decision) =>
+      expireKey(reconciliation, call, decision),
+    ),
+    'run-again': decideInBulk(store, { action: 'key.run_again', verdict: 'runAgain' }, (call, decision) =>
+      runKeyAgain(store, call, decision),
+    ),
+    resume: decideInBulk(store, { action: 'key.resume', verdict: 'resumed' }, (call, decision) =>
+      resumeKey(store, call, decision),
+    ),
   }
 }

@@ -18,8 +18,9 @@ export async function takeDue(store: Store, t: { limit: number; holdMs: number }
       SELECT r.id FROM idempotency_records r WHERE ${DUE}
       ORDER BY r.reconcile_after LIMIT ${t.limit}::int FOR UPDATE SKIP LOCKED
     )
-    UPDATE idempotency_records r SET reconcile_after = clock_timestamp() + ${t.holdMs}::float8 * interval '1 ms'
-    FROM due WHERE r.id = due.id AND ${DUE} RETURNING r.id`)
+    UPDATE idempotency_records r SET reconcile_after = held.until, asking_until = held.until
+    FROM due, (SELECT clock_timestamp() + ${t.holdMs}::float8 * interval '1 ms' AS until) held
+    WHERE r.id = due.id AND ${DUE} RETURNING r.id`)
   return rows.map(({ id }) => id)
 }
 
@@ -71,8 +72,8 @@ export async function waitForSettleWindow(
 ): Promise<void> {
   await store.query(sql`
     UPDATE idempotency_records r SET
-      reconcile_after = greatest(settles_at, now.at),
+      reconcile_after = greatest(settles_at, now.at), asking_until = NULL,
       timeline = ${appended({ event: 'looked_up', by, attempt: guard.attempt, verdict: 'too_early' })}
     FROM ${NOW}
-    WHERE id = ${guard.recordId} AND state = 'unknown' AND attempt = ${guard.attempt}::int`)
+    WHERE id = ${guard.recordId} AND state = 'unknown' AND attempt = ${guard.attempt}::int AND dead_lettered_at IS NULL`)
 }

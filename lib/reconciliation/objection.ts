@@ -8,6 +8,8 @@ import { type Refused, refuse } from '../operators/refusal'
 import type { ToReconcile } from './due'
 import type { Resolution } from './resolve'
 
+const NONE = { ownRef: null }
+
 /** What is known without asking anybody. Null: nothing. */
 export async function objectionTo(
   store: Pick<Store, 'query'>,
@@ -20,10 +22,11 @@ export async function objectionTo(
     return refuse('settle_window_open', {
       detail: `Until ${settlesAt?.toISOString()} a call that was sent may still be executed, and nothing proves that it was not.`,
     })
-  const { effect } = record.effectEvidence ? await storedEvidence(store, record.id) : { effect: null }
-  if (effect && (verdict !== 'succeeded' || providerRef !== effect.ref))
+  const { ownRef } = record.effectEvidence || record.moneyDiffers ? await storedEvidence(store, record.id) : NONE
+  // Beside evidence of other money, a person says which of the two charges is the key's.
+  if (ownRef && (verdict !== 'succeeded' || (providerRef !== ownRef && !record.moneyDiffers)))
     return refuse('contradicts_provider', {
-      detail: `There is evidence that the provider has executed it, with the reference ${effect.ref}.`,
+      detail: `There is evidence that the provider has executed it, with the reference ${ownRef}.`,
     })
   return null
 }
@@ -35,6 +38,8 @@ export interface Contradiction {
 /** What the provider moved for a reference, as far as anybody knows. */
 export interface KnownMoney {
   shown: Shown | null
+  /** It has this reference for this key, although it could not be asked by the key. */
+  confirmedByRef?: boolean
 }
 
 /**
@@ -63,7 +68,8 @@ export async function askAbout(
     return { detail: `The provider has ${providerRef}, and it belongs to another key.` }
   if (found.status !== (verdict === 'succeeded' ? 'succeeded' : 'failed'))
     return { detail: `The provider has ${providerRef}, and says that it is ${found.status}.` }
-  return comparedMoney(operation, attempt, accept, verdict === 'succeeded' ? found.shown : null)
+  const money = comparedMoney(operation, attempt, accept, verdict === 'succeeded' ? found.shown : null)
+  return 'detail' in money ? money : { ...money, confirmedByRef: true }
 }
 
 /** What is accepted has to be the provider's own money, and what is not the record's own has to be accepted. */

@@ -21,10 +21,12 @@ export async function putOff(store: Store, p: PutOff): Promise<{ deadLettered: b
       reconcile_attempts = reconcile_attempts + 1,
       reconcile_after = CASE WHEN reconcile_attempts + 1 < ${p.maxAttempts}::int THEN now.at + least(
         ${p.intervalMs}::float8 * power(2, least(reconcile_attempts, 30)), ${LONGEST_PAUSE_MS}::float8) * interval '1 ms' END,
-      dead_lettered_at = CASE WHEN reconcile_attempts + 1 >= ${p.maxAttempts}::int THEN coalesce(dead_lettered_at, now.at) END,
+      dead_lettered_at = CASE WHEN reconcile_attempts + 1 >= ${p.maxAttempts}::int THEN now.at END, asking_until = NULL,
       timeline = ${appended({ event: 'looked_up', by: p.by, attempt: p.attempt, verdict: p.verdict })}
     FROM ${NOW}
     WHERE id = ${p.recordId} AND state = 'unknown' AND attempt = ${p.attempt}::int
+      -- evidence of other money may have made it a dead letter while the provider was asked
+      AND dead_lettered_at IS NULL
     RETURNING dead_lettered_at IS NOT NULL AS dead_lettered`)
   return { deadLettered: row?.dead_lettered ?? false }
 }

@@ -1,5 +1,6 @@
 // A person asks the provider about one key, now. It settles what the answer proves, like the reconciler; of a key whose
 // outcome is known it only reports. Who asked, and what came of it, commits with the move where there is one.
+import { setTimeout } from 'node:timers/promises'
 import sql from 'sql-template-tag'
 import { appendAudit, audited, type NewEntry } from '../audit/append'
 import type { Store } from '../db/store'
@@ -10,6 +11,7 @@ import type { State } from '../idempotency/states'
 import type { BulkAction } from '../maintenance/bulk'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
+import { takeAsk } from './asks-by-people'
 import { type Reconciliation, reconcile, type Verdict } from './reconcile'
 import { noteAnswer } from './resume'
 
@@ -51,6 +53,12 @@ export async function reconcileKey(
   const { store } = r.boundary
   const before = await currentOf(store, id)
   if (!before) return refuse('not_found')
+  const waitMs = await takeAsk(store, id)
+  if (waitMs !== null)
+    return refuse('rate_limited', {
+      detail: 'The provider is asked about a key at most once a second.',
+      afterSeconds: Math.ceil(waitMs / 1000),
+    })
   const entry = { ...call, action: 'key.reconcile', target: id, reason }
   const reconciled = await reconcile(r, id, `operator:${call.actor.id}`, auditedReconcile(entry))
   if (!reconciled) return refuse('nothing_to_ask')
@@ -67,10 +75,14 @@ export async function reconcileKey(
 export const reconcileInBulk =
   (r: Reconciliation): BulkAction =>
   async ({ id: requestId, reason, actor }, recordId) => {
+    const { store } = r.boundary
+    if (!(await currentOf(store, recordId))) return { error: 'not_found' }
+    for (let waitMs = await takeAsk(store, recordId); waitMs !== null; waitMs = await takeAsk(store, recordId))
+      await setTimeout(waitMs)
     const entry = { actor, requestId, action: 'key.reconcile', target: recordId, reason }
     const reconciled = await reconcile(r, recordId, requestId, auditedReconcile(entry))
     if (reconciled) return { verdict: reconciled.verdict, state: reconciled.state, settled: reconciled.settled }
-    return { error: (await currentOf(r.boundary.store, recordId)) ? 'nothing_to_ask' : 'not_found' }
+    return { error: (await currentOf(store, recordId)) ? 'nothing_to_ask' : 'not_found' }
   }
 
 /** For `reconcile`: the entry of a key that it moves. */

@@ -21,6 +21,7 @@ import { currentOf } from '../idempotency/sql/version'
 import type { State } from '../idempotency/states'
 import { rerunAccepted } from '../jobs/enqueue'
 import { askProvider } from './ask-provider'
+import { whileAsking } from './asks-by-people'
 import { findToReconcile, type ToReconcile, waitForSettleWindow } from './due'
 import { putOff } from './put-off'
 import { witnessed } from './witnessed'
@@ -102,18 +103,24 @@ async function lookUp(
 ): Promise<Reconciled> {
   const attempt = await recallAttempt(operation, found)
   await r.boundary.step?.('recalled')
-  const verdict = await askProvider(operation, attempt)
+  const verdict =
+    asker.by === RECONCILER
+      ? await askProvider(operation, attempt)
+      : await whileAsking(r.boundary.store, found.record.id, operation.external.timeLimitMs, () =>
+          askProvider(operation, attempt),
+        )
   await r.boundary.step?.('looked_up')
   const { ref = null, shown } = 'ref' in verdict ? verdict : {}
   const unmoved = { verdict: verdict.kind, state: found.record.state, settled: false, deadLettered: false, ref, shown }
   if (found.record.state !== 'unknown') return unmoved
   // What other money means, only a person says: if its look-ups were resumed, they end as those without an answer do.
-  if (found.record.moneyDiffers)
-    return asker.by === RECONCILER ? { ...unmoved, ...(await later(r, found.record, asker.by, 'pending')) } : unmoved
+  if (found.record.moneyDiffers) return { ...unmoved, ...(await later(r, found.record, asker.by, 'pending')) }
   return { ...unmoved, ...(await apply(r, operation, found, attempt, verdict, asker)) }
 }
 
+/** An ask by a person that has no answer changes nothing: the schedule goes on as it was. */
 async function later(r: Reconciliation, record: KeyRecord, by: string, verdict: 'pending' | 'unreachable') {
+  if (by !== RECONCILER) return { deadLettered: false }
   const { boundary, intervalMs, maxAttempts } = r
   const { id: recordId, attempt } = record
   const putOffTo = await putOff(boundary.store, { recordId, attempt, by, verdict, intervalMs, maxAttempts })

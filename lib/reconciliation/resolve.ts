@@ -61,7 +61,8 @@ export async function resolve(
   if ('detail' in known) return refuse('contradicts_provider', known)
   try {
     const shown = decision.accept && known.shown ? known.shown : undefined
-    const moved = await move({ store, operation, attempt, found, said, shown, call, decision })
+    const confirmed = known.confirmedByRef ?? false
+    const moved = await move({ store, operation, attempt, found, said, shown, confirmed, call, decision })
     if (moved) {
       const { endpoint, tenantId } = found.record
       const to = decision.verdict === 'not_executed' ? 'failed_retryable' : 'completed'
@@ -104,13 +105,15 @@ interface Move {
   said: LookUpVerdict
   /** What the provider moved, where the person accepts that. */
   shown: Shown | undefined
+  /** The provider has the reference for this key. */
+  confirmed: boolean
   call: Call
   decision: Decision
 }
 
 /** Null when the record is not as it was seen any more: nothing was done. */
 function move(m: Move): Promise<Pick<Settled, 'unknownSeconds'> | null> {
-  const { store, operation, attempt, found, said, shown, call, decision } = m
+  const { store, operation, attempt, found, said, shown, confirmed, call, decision } = m
   const { id: recordId, verdict, version } = decision
   const { record } = found
   const executed = executedBy(decision, said)
@@ -118,7 +121,8 @@ function move(m: Move): Promise<Pick<Settled, 'unknownSeconds'> | null> {
   const by = `operator:${call.actor.id}`
   const event = { by, attempt: record.attempt, requestId: call.requestId, source: 'operator', verdict } as const
   const ref = executed?.ref ?? null
-  const detail = { ref, reason: decision.reason, by: call.actor.id, provider: said.kind, ...(shown && { shown }) }
+  const provider = confirmed ? verdict : said.kind
+  const detail = { ref, reason: decision.reason, by: call.actor.id, provider, ...(shown && { shown }) }
   const evidence = witnessed({ source: 'operator', attempt: record.attempt, verdict, detail })
   const entry = auditOf(call, decision, ref)
   if (executed) {

@@ -1,5 +1,5 @@
-// Dead letters that are looked up by schedule again, at once and then from the first interval on: because a person says so, or because the
-// provider answers again after it had answered no look-up for as long as they were asked about.
+// Dead letters that are looked up by schedule again, at once and then from the first interval on: because a person says
+// so, or because the provider answers look-ups again after an outage.
 import sql, { type Sql } from 'sql-template-tag'
 import { audited } from '../audit/append'
 import type { Store } from '../db/store'
@@ -45,24 +45,38 @@ export async function resumeKey(
   return current.version === version ? refuse('not_dead_lettered') : refuse('changed_since_loaded', { current })
 }
 
+/** Dead letters that one statement resumes: an outage may leave more than it could in its time. */
+const BATCH = 500
+
 /**
- * The provider has answered a look-up. Who became a dead letter since the answer before, and was asked about only since
- * then, met a provider that answered nobody: it is resumed. A key whose look-ups failed while others were answered is
- * not, or it would be asked about for ever. The first answer of all resumes every one.
+ * The provider has answered a look-up. Dead letters that met an outage are resumed: those that became one since the answer
+ * before, which is older than the later half of the time in which they were looked up. A key whose own look-ups fail while
+ * others are answered stays one, or it would be looked up for ever.
  */
 export async function noteAnswer(store: Pick<Store, 'query'>): Promise<string[]> {
+  const resumedIds: string[] = []
+  for (;;) {
+    const ids = await resumeSome(store)
+    resumedIds.push(...ids)
+    if (ids.length < BATCH) return resumedIds
+  }
+}
+
+/** The answer is noted once none is left to resume: the next answer goes on where a node that was killed stopped. */
+async function resumeSome(store: Pick<Store, 'query'>): Promise<string[]> {
   const rows = await store.query<{ id: string }>(sql`
     WITH before AS MATERIALIZED (
       SELECT coalesce((SELECT answered_at FROM look_up_answers WHERE name = 'provider' FOR UPDATE), '-infinity') AS answered_at
-    ), noted AS (
-      INSERT INTO look_up_answers (name, answered_at) SELECT 'provider', ${BY_NOW} FROM before
-      ON CONFLICT (name) DO UPDATE SET answered_at = greatest(look_up_answers.answered_at, excluded.answered_at)
     ), due AS MATERIALIZED (
       SELECT r.id FROM idempotency_records r, before
       WHERE ${IS_DEAD_LETTER} AND r.dead_lettered_at > before.answered_at
         AND coalesce(r.last_error_code, '') <> ALL(${[...LEFT_TO_PEOPLE]}::text[])
-        AND greatest(${UNKNOWN_SINCE}, ${RESUMED_AT}) > before.answered_at
-      FOR UPDATE OF r SKIP LOCKED
+        AND r.dead_lettered_at - (r.dead_lettered_at - greatest(${UNKNOWN_SINCE}, ${RESUMED_AT})) / 2 > before.answered_at
+      ORDER BY r.id LIMIT ${BATCH}::int FOR UPDATE OF r
+    ), noted AS (
+      INSERT INTO look_up_answers (name, answered_at) SELECT 'provider', ${BY_NOW} FROM before
+      WHERE (SELECT count(*) FROM due) < ${BATCH}::int
+      ON CONFLICT (name) DO UPDATE SET answered_at = greatest(look_up_answers.answered_at, excluded.answered_at)
     )
     UPDATE idempotency_records r SET ${resumed('reconciler')}
     FROM due, ${NOW} WHERE r.id = due.id AND ${IS_DEAD_LETTER} RETURNING r.id`)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findNeighbours } from '../../lib/console/key-neighbours'
 import { findOperatorRecord } from '../../lib/console/record-view'
 import { readUnknownQueue } from '../../lib/console/unknown-queue'
-import { isRefused } from '../../lib/operators/refusal'
+import { RECONCILER, reconcile } from '../../lib/reconciliation/reconcile'
 import { type Desk, OLGA, openDesk, UNREACHABLE } from '../reconciliation/desk'
 import { type Bench, charged, found, newKey, openBench, orderOf } from '../support/boundary'
 
@@ -42,7 +42,7 @@ describe('the queue of unknown keys', () => {
   const read = (order: 'next' | 'oldest' = 'next') => readUnknownQueue(bench.store, { order, maxLookUps: 3 })
   const ask = async (id: string) => {
     desk.gateway.nextLookUp(() => UNREACHABLE)
-    expect(isRefused(await desk.reconcileKey(OLGA, { id }))).toBe(false)
+    expect(await reconcile(desk.reconciliation, id, RECONCILER)).not.toBeNull()
   }
 
   it('has the amount, the number of lookups and the verdict of the last one', async () => {

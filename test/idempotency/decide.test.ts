@@ -37,6 +37,7 @@ const recordOf = (state: State, flags: Flags): KeyRecord => ({
   inDoubt: false,
   leaseLeftMs: state === 'in_progress' ? (flags.leaseOver ? 0 : 1) : null,
   reconcileInMs: null,
+  beingAsked: false,
   pastExpiry: flags.pastExpiry,
   answer: state === 'completed' ? { status: 201, headers: {}, body: '{}' } : null,
   responseStatus: state === 'completed' ? 201 : null,

@@ -100,13 +100,35 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('is notified at once when the outcome is unknown', async () => {
+  it('goes on waiting when the outcome becomes unknown, and gets the answer once that is found out', async () => {
     const { owner, providerAnswers } = await ownerInCall(timedOut)
     const waiting = place({ waitMs: LONG })
     await untilAwaited()
     providerAnswers()
-    expect(toldBy(await within(SOON, waiting))).toBe('unknown')
     expect(toldBy(await owner)).toBe('outcome_unknown')
+    const { id: recordId, attempt } = await bench.recordOf(key)
+    const answer = { status: 201, headers: {}, body: '{}' }
+    const settlement = { answer, effectRef: 'ch_late', effects: [] }
+    const event = { event: 'settled', by: 'reconciler' } as const
+    await settle(bench.store, { recordId, attempt, from: ['unknown'], settlement, event })
+    expect(toldBy(await within(SOON, waiting))).toBe('201 replayed')
+  })
+
+  it('gets unknown when its wait time is over before the outcome is known', async () => {
+    const { owner, providerAnswers } = await ownerInCall(timedOut)
+    const began = performance.now()
+    const waiting = place({ waitMs: 400 })
+    await untilAwaited()
+    providerAnswers()
+    await owner
+    expect(toldBy(await waiting)).toBe('unknown')
+    expect(performance.now() - began).toBeGreaterThanOrEqual(395)
+  })
+
+  it('does not wait when it finds the outcome unknown', async () => {
+    gateway.nextCall(timedOut)
+    await place()
+    expect(toldBy(await within(SOON, place({ waitMs: LONG })))).toBe('unknown')
   })
 
   it('re-claims a key that is proven not executed: one of many does, the others get its answer', async () => {
@@ -130,9 +152,9 @@ describe('a duplicate that waits', () => {
     await owner
   })
 
-  it('waits for a dead owner until the owner’s lease ends, then gets an unknown outcome', async () => {
+  it('ends the lease of a dead owner when it is over, then gets an unknown outcome', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged, { boundary: bench.otherNode({ leaseMs: 3000 }) })
-    expect(toldBy(await within(SOON, place({ waitMs: LONG })))).toBe('unknown')
+    expect(toldBy(await within(SOON, place({ waitMs: 3500 })))).toBe('unknown')
     expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown', last_error_code: 'lease_over' })
     expect(gateway.calls).toHaveLength(1)
     providerAnswers()
@@ -239,7 +261,7 @@ describe('a notification', () => {
     ['gives up', timedOut],
   ] as const)('is sent once for two waiters: the owner %s', async (_, outcome) => {
     const { owner, providerAnswers } = await ownerInCall(outcome)
-    const waiting = [place({ waitMs: LONG }), place({ waitMs: LONG })]
+    const waiting = [place({ waitMs: 1000 }), place({ waitMs: 1000 })]
     await untilAwaited()
     providerAnswers()
     await Promise.all([owner, ...waiting])
@@ -248,7 +270,7 @@ describe('a notification', () => {
 
   it('is sent to a waiter when the lease runs out', async () => {
     const { owner, providerAnswers } = await ownerInCall(charged)
-    const waiting = place({ waitMs: LONG })
+    const waiting = place({ waitMs: 1000 })
     await untilAwaited()
     await bench.endLease(key)
     expect(toldBy(await place())).toBe('unknown')

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AnyOperation } from '../../lib/idempotency/operation'
+import { providerKeyOf } from '../../lib/idempotency/record'
 import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { findWithRequest } from '../../lib/idempotency/sql/find'
+import { retryAfterSeconds } from '../../lib/idempotency/view'
 import { enqueueAccepted } from '../../lib/jobs/enqueue'
 import { runAcceptedJob } from '../../lib/jobs/run-accepted'
 import { migrateJobs } from '../../lib/jobs/worker'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { sweeper } from '../../lib/maintenance/sweeper'
+import { applyProviderEvent } from '../../lib/reconciliation/evidence'
 import { reconcile } from '../../lib/reconciliation/reconcile'
 import { reconciler } from '../../lib/reconciliation/reconciler'
 import {
@@ -15,6 +19,7 @@ import {
   newKey,
   openBench,
   orderOf,
+  reported,
   type ScriptedGateway,
   scriptedGateway,
   timedOut,
@@ -141,6 +146,46 @@ describe('the reconciler', () => {
     expect(record).toMatchObject({ state: 'unknown', reconcile_attempts: 3, reconcile_after: null })
     expect(record.dead_lettered_at).not.toBeNull()
     expect(await run()).toEqual({})
+  })
+
+  it('has clients told to come back at once while it looks a key up, and after the pause when there was no answer', async () => {
+    const key = await unknownOrder()
+    const retryIn = async () => {
+      const { id } = await bench.recordOf(key)
+      return retryAfterSeconds((await findWithRequest(bench.store, id))!.record)
+    }
+    const look = barrier()
+    gateway.nextLookUp(() => look.pass().then(() => ({ kind: 'unreachable', code: 'down' }) as const))
+    const running = runOnce(reconciler({ ...options(), intervalMs: 60_000 }))
+    await look.reached
+    expect(await retryIn()).toBe(1)
+    look.open()
+    await running
+    expect(await retryIn()).toBe(60)
+  })
+
+  it('leaves a dead letter of other money as it is when that became known during a look-up without an answer', async () => {
+    const key = await unknownOrder()
+    const { id: recordId } = await bench.recordOf(key)
+    const look = barrier()
+    gateway.nextLookUp(() => look.pass().then(() => ({ kind: 'unreachable', code: 'down' }) as const))
+    const running = run()
+    await look.reached
+    const event = reported('ch_other', { amountCents: 1, currency: 'JPY' })
+    await applyProviderEvent(bench.boundary, operations, {
+      id: 'evt_other',
+      providerKey: providerKeyOf(recordId),
+      outcome: event,
+    })
+    const before = await bench.recordOf(key)
+    expect(before).toMatchObject({
+      last_error_code: 'amount_differs',
+      reconcile_after: null,
+      dead_lettered_at: expect.any(Date),
+    })
+    look.open()
+    await running
+    expect(await bench.recordOf(key)).toEqual(before)
   })
 
   it('looks up each key once when two reconcilers run at the same time', async () => {

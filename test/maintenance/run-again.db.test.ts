@@ -4,6 +4,7 @@ import { runAcceptedJob } from '../../lib/jobs/run-accepted'
 import { migrateJobs } from '../../lib/jobs/worker'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { sweeper } from '../../lib/maintenance/sweeper'
+import { bulkActions } from '../../lib/reconciliation/bulk-actions'
 import { type Desk, OLGA, openDesk, PETR, VERA } from '../reconciliation/desk'
 import { accepted, type Bench, charged, newKey, openBench, orderOf, refused, timedOut } from '../support/boundary'
 
@@ -131,6 +132,23 @@ describe('running an accepted key again', () => {
     await bench.rows('UPDATE idempotency_records SET effect_evidence = true WHERE id = $1', [told.id])
     await bench.endRetention(over.key)
     for (const key of [told, over]) expect(await runAgain(key)).toMatchObject({ refused: 'not_runnable' })
+  })
+
+  it('is done once by a bulk run whose worker was killed before it wrote that down', async () => {
+    const key = await deadLetter()
+    const act = () =>
+      bulkActions(desk.reconciliation)['run-again'](
+        { id: 'run_killed', reason: 'the provider is back', actor: OLGA.actor },
+        key.id,
+      )
+    const done = { verdict: 'runAgain', state: 'failed_retryable', settled: false }
+    expect(await act()).toEqual(done)
+    desk.gateway.nextCall(refused)
+    await work(key.id)
+    const before = await bench.recordOf(key.key)
+    expect(before).toMatchObject({ attempt: 2, dead_lettered_at: expect.any(Date) })
+    expect(await act()).toEqual(done)
+    expect(await bench.recordOf(key.key)).toEqual(before)
   })
 
   it('is in the audit log with who, why, before and after, and forbidden for viewers', async () => {

@@ -101,6 +101,10 @@ export function openDesk(bench: Bench, options: DeskOptions = {}) {
         [key],
       )
     },
+    /** As if a second had gone by since people asked about it. */
+    async nextAsk(id: string): Promise<void> {
+      await bench.rows(`UPDATE asks_by_people SET asked_at = asked_at - interval '1 s' WHERE record_id = $1`, [id])
+    },
     audit: (target: string) =>
       bench.rows<Record<string, unknown>>(
         `SELECT actor_id, action, target, outcome, reason, before, after, request_id FROM audit_entries

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { settleByEvidence } from '../../lib/idempotency/settle-by-evidence'
 import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { release } from '../../lib/idempotency/sql/release'
 import { connectionLost, found, isSettle, tampered, toldBy } from '../support/boundary'
 import { LOST, type Meeting, type OneKey, openMeeting, REFUSED } from './meeting'
 
@@ -351,6 +352,23 @@ describe('evidence of other money', () => {
     call.open()
     expect(toldBy(await owner)).toBe('outcome_unknown')
     expect(await one.record()).toMatchObject(leftToPeople)
+  })
+
+  it('that is found again after a person took it for not executed is left to people again', async () => {
+    await unknown()
+    const strange = () => one.provider.answerLookUpWith({ ...found(ref('strange'), { amountCents: 1 }) })
+    strange()
+    await one.reconcile()
+    expect(await one.record()).toMatchObject(leftToPeople)
+    const { version } = await one.record()
+    const verdict = { from: 'unknown', attempt: 1, version, code: 'not_executed', despiteOtherMoney: true } as const
+    const event = { event: 'released', by: 'operator:opr_olga' } as const
+    await release(meeting.bench.store, { recordId: await one.idOf(), ...verdict, effects: [], event })
+    expect(await one.state()).toBe('failed_retryable')
+    strange()
+    expect(await one.told()).toBe('outcome_unknown')
+    expect(await one.record()).toMatchObject({ ...leftToPeople, reconcile_after: null })
+    expect((await one.record()).dead_lettered_at).not.toBeNull()
   })
 
   it('does not keep an owner from its own success, and stays a discrepancy', async () => {

@@ -1,10 +1,13 @@
 // A person asks the provider about one key.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { findWithRequest } from '../../lib/idempotency/sql/find'
+import { retryAfterSeconds } from '../../lib/idempotency/view'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { reaper } from '../../lib/maintenance/reaper'
+import { isRefused } from '../../lib/operators/refusal'
 import { type Bench, barrier, found, newKey, openBench, orderOf } from '../support/boundary'
-import { type Desk, OLGA, openDesk, UNREACHABLE, VERA } from './desk'
+import { type Desk, OLGA, openDesk, PETR, UNREACHABLE, VERA } from './desk'
 
 let bench: Bench
 let desk: Desk
@@ -82,6 +85,47 @@ describe('an operator’s reconciliation of a key', () => {
     expect(await desk.audit(key.id)).toMatchObject([{ before: seen, after: { ...seen, verdict } }])
   })
 
+  it.each([
+    ['is unreachable', UNREACHABLE],
+    ['has not decided', { kind: 'pending', providerRef: 'ch_p' }],
+  ] as const)(
+    'changes nothing when the provider %s: no look-up counts and the next one stays where it is',
+    async (_, outcome) => {
+      const key = await desk.unknown()
+      const before = await bench.recordOf(key.key)
+      desk.gateway.nextLookUp(() => outcome)
+      await ask(key.id)
+      expect(await bench.recordOf(key.key)).toEqual(before)
+    },
+  )
+
+  it('is rate-limited within a second of another ask about the same key, by whomever, and not about another key', async () => {
+    const [key, other] = [await desk.unknown(), await desk.unknown()]
+    const asks = await Promise.all([ask(key.id), desk.reconcileKey(PETR, { id: key.id }), ask(other.id)])
+    expect(asks.filter(isRefused)).toEqual([{ refused: 'rate_limited', detail: expect.any(String), afterSeconds: 1 }])
+    expect(asks[2]).toMatchObject({ verdict: 'not_found' })
+    await desk.nextAsk(key.id)
+    expect(await ask(key.id)).toMatchObject({ verdict: 'not_found' })
+    expect(desk.gateway.lookUps).toHaveLength(3)
+  })
+
+  it('has clients told to come back at once while it is under way', async () => {
+    const key = await desk.unknown()
+    await bench.rows(
+      `UPDATE idempotency_records SET reconcile_after = clock_timestamp() + interval '1 h' WHERE id = $1`,
+      [key.id],
+    )
+    const retryIn = async () => retryAfterSeconds((await findWithRequest(bench.store, key.id))!.record)
+    const look = barrier()
+    desk.gateway.nextLookUp(() => look.pass().then(() => UNREACHABLE))
+    const asking = ask(key.id)
+    await look.reached
+    expect(await retryIn()).toBe(1)
+    look.open()
+    await asking
+    expect(await retryIn()).toBe(3600)
+  })
+
   it('only reports the verdict when the outcome is already known', async () => {
     const key = newKey()
     await bench.place(desk.gateway, orderOf(), { key })
@@ -101,6 +145,7 @@ describe('an operator’s reconciliation of a key', () => {
     )
     const asking = ask(key.id)
     await look.reached
+    await desk.nextAsk(key.id)
     await desk.reconcileKey(OLGA, { id: key.id })
     look.open()
     expect(await asking).toMatchObject({ verdict: 'unreachable', state: 'completed', evidence: [{ ref: 'ch_fast' }] })

@@ -25,6 +25,16 @@ const makeDue = (...keys: Unknown[]) =>
   bench.rows(`UPDATE idempotency_records SET reconcile_after = clock_timestamp() - interval '1 s' WHERE id = ANY($1)`, [
     keys.map(({ id }) => id),
   ])
+/** As if the key had been unknown for so long, and the last answer before were as old. */
+async function since({ id }: Unknown, ago: string): Promise<void> {
+  await bench.rows(
+    `UPDATE idempotency_records SET timeline = (
+       SELECT jsonb_agg(e || jsonb_build_object('at', (e->>'at')::timestamptz - $2::interval)) FROM jsonb_array_elements(timeline) e)
+     WHERE id = $1`,
+    [id, ago],
+  )
+  await bench.rows(`UPDATE look_up_answers SET answered_at = answered_at - $1::interval`, [ago])
+}
 const silent = () => UNREACHABLE
 const answered = () => found()
 
@@ -116,15 +126,46 @@ describe('dead letters', () => {
     expect(await bench.recordOf(other.key)).toMatchObject({ state: 'unknown', dead_lettered_at: null })
   })
 
+  it('are resumed after an outage that began while some look-ups were still answered, their own too early among them', async () => {
+    const key = await desk.unknown()
+    await run()
+    expect((await bench.recordOf(key.key)).timeline.at(-1)).toMatchObject({ verdict: 'too_early' })
+    await oneAnswer()
+    await becomeDeadLetters(key)
+    await since(key, '5 h')
+    await oneAnswer()
+    expect(await bench.recordOf(key.key)).toMatchObject({ dead_lettered_at: null, reconcile_attempts: 0 })
+  })
+
   it('stay when their own look-ups fail while others are answered', async () => {
     const key = await desk.unknown()
     await makeDue(key)
     desk.gateway.nextLookUp(silent)
     await run()
-    await oneAnswer()
     await becomeDeadLetters(key)
+    await since(key, '5 h')
+    await bench.rows(`INSERT INTO look_up_answers VALUES ('provider', clock_timestamp() - interval '1 h')`)
     await oneAnswer()
     expect(await bench.recordOf(key.key)).toMatchObject({ dead_lettered_at: expect.any(Date) })
+    await oneAnswer()
+    expect(await bench.recordOf(key.key)).toMatchObject({ dead_lettered_at: expect.any(Date) })
+  })
+
+  it('are resumed all, however many they are', async () => {
+    const key = await desk.unknown()
+    await becomeDeadLetters(key)
+    await bench.rows('ALTER TABLE idempotency_records DISABLE TRIGGER USER')
+    await bench.rows(
+      `INSERT INTO idempotency_records SELECT (jsonb_populate_record(r, jsonb_build_object('id', 'idem_' || lpad(n::text, 26, '0'),
+         'key', 'many-dead-letters-' || n))).* FROM idempotency_records r, generate_series(1, 1100) n WHERE r.id = $1`,
+      [key.id],
+    )
+    await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER USER')
+    desk.gateway.nextLookUp(answered)
+    expect(await desk.reconcileKey(OLGA, { id: key.id })).toMatchObject({ verdict: 'succeeded' })
+    expect(
+      await bench.rows('SELECT count(*)::int AS n FROM idempotency_records WHERE dead_lettered_at IS NOT NULL'),
+    ).toEqual([{ n: 0 }])
   })
 
   it('stay when they are older than the last answer before', async () => {

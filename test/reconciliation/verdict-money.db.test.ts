@@ -5,7 +5,7 @@ import { keepEvidence } from '../../lib/idempotency/sql/evidence'
 import { isRefused } from '../../lib/operators/refusal'
 import type { ProviderEntry } from '../../lib/payments/gateway'
 import type { Decision } from '../../lib/reconciliation/resolve'
-import { type Bench, found, openBench } from '../support/boundary'
+import { type Bench, found, newKey, openBench, toldBy } from '../support/boundary'
 import { ADA, type Desk, OLGA, openDesk, REASON, UNREACHABLE } from './desk'
 
 let bench: Bench
@@ -106,6 +106,27 @@ describe('a verdict on a charge of other money', () => {
     },
   )
 
+  it.each(['declined', 'not_executed'] as const)(
+    'is refused as %s beside evidence of the key’s own money',
+    async (verdict) => {
+      const keep = (sourceId: string, differs: boolean) =>
+        keepEvidence(bench.store, {
+          recordId: key.id,
+          source: 'webhook',
+          sourceId: `${sourceId} ${key.id}`,
+          attempt: null,
+          executed: { kind: 'succeeded', ref: `${sourceId} ${key.id}` },
+          differs,
+        })
+      await keep('ch_own', false)
+      await keep('ch_other', true)
+      await desk.pastSettleWindow(key.key)
+      key = { ...key, version: key.version + 2 }
+      unreachableByKey()
+      expect(await refusalOf({ verdict, providerRef: undefined })).toMatch(/^contradicts_provider: .*ch_own/)
+    },
+  )
+
   it('can’t accept what nobody knows', async () => {
     unreachableByKey()
     expect(await refusalOf({ accept: ONE_YEN })).toMatch(/^contradicts_provider: .*can’t be asked/)
@@ -142,6 +163,20 @@ describe('reversing a booking', () => {
     ).toMatchObject({ state: 'completed' })
   })
 
+  it('of a charge leaves nothing to refund: the provider is not asked to give another key’s charge back', async () => {
+    unreachableByKey()
+    await resolve()
+    const [{ id: orderId }] = (await bench.rows<{ id: string }>('SELECT id FROM orders WHERE record_id = $1', [
+      key.id,
+    ])) as [{ id: string }]
+    await reverse()
+    expect(toldBy(await bench.refund(desk.gateway, orderId, {}, { key: newKey() }))).toBe('409')
+    expect(desk.gateway.calls.filter(({ kind }) => kind === 'refund')).toEqual([])
+    expect(await bench.rows('SELECT held_cents::int AS held, status FROM orders WHERE id = $1', [orderId])).toEqual([
+      { held: 0, status: 'paid' },
+    ])
+  })
+
   it('is refused a second time, and for a reversing entry', async () => {
     unreachableByKey()
     await resolve()
@@ -153,22 +188,27 @@ describe('reversing a booking', () => {
     })
   })
 
-  it.each(['at the verdict', 'afterwards', 'now'])('is refused where the provider confirmed it %s', async (when) => {
-    if (when === 'at the verdict') desk.gateway.nextLookUp(() => found(ref))
-    else unreachableByKey()
-    await resolve()
-    if (when === 'afterwards')
-      await keepEvidence(bench.store, {
-        recordId: key.id,
-        source: 'webhook',
-        sourceId: ref,
-        attempt: null,
-        executed: { kind: 'succeeded', ref },
-      })
-    if (when === 'now') desk.gateway.knows(entryOf())
-    expect(await reverse()).toMatchObject({ refused: 'not_reversible' })
-    expect(await ledger()).toMatchObject([{ reversed: false }])
-  })
+  it.each(['at the verdict', 'at the verdict, by the reference', 'afterwards', 'now'])(
+    'is refused where the provider confirmed it %s',
+    async (when) => {
+      if (when === 'at the verdict') desk.gateway.nextLookUp(() => found(ref))
+      else unreachableByKey()
+      if (when === 'at the verdict, by the reference') desk.gateway.knows(entryOf())
+      await resolve()
+      if (when === 'at the verdict, by the reference') desk.gateway.unreachable()
+      if (when === 'afterwards')
+        await keepEvidence(bench.store, {
+          recordId: key.id,
+          source: 'webhook',
+          sourceId: ref,
+          attempt: null,
+          executed: { kind: 'succeeded', ref },
+        })
+      if (when === 'now') desk.gateway.knows(entryOf())
+      expect(await reverse()).toMatchObject({ refused: 'not_reversible' })
+      expect(await ledger()).toMatchObject([{ reversed: false }])
+    },
+  )
 
   it('is refused for an operator, and for an entry that there is not', async () => {
     unreachableByKey()

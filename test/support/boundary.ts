@@ -68,6 +68,8 @@ export interface ScriptedGateway extends Gateway {
   nextLookUp(...script: ((request: LookUpRequest) => LookUpOutcome | Promise<LookUpOutcome>)[]): void
   /** What it has under references; until then it can't be asked for one. */
   knows(...entries: ProviderEntry[]): void
+  /** It can't be asked for a reference any more. */
+  unreachable(): void
 }
 
 export const newRef = (): string => `ch_${randomUUID()}`
@@ -119,6 +121,9 @@ export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
     },
     knows(...known) {
       entries = known
+    },
+    unreachable() {
+      entries = null
     },
     findByRef: async (kind, ref) =>
       entries ? (entries.find((entry) => entry.kind === kind && entry.ref === ref) ?? null) : 'unreachable',

@@ -5,7 +5,7 @@ const PREFERENCES = [
   {
     name: 'wait=N',
     cells: [
-      'Where the first request still runs, wait up to N seconds (0–30) for its answer and get it as a replay, or 409 when the time is up. If the outcome turns out unknown, 409 comes at once; if it is proven that nothing was charged, one of those that wait runs it again.',
+      'Where the first request still runs, wait up to N seconds (0–30) for its answer and get it as a replay, or 409 when the time is up. If the outcome becomes unknown, it goes on waiting until it is found out or the time is up; a request that finds it unknown gets its 409 at once. If it is proven that nothing was charged, one of those that wait runs it again.',
       'On every try. The first one is not slower for it, and a retry gets the answer instead of a 409.',
     ],
   },

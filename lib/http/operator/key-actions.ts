@@ -46,7 +46,8 @@ export const reconcileKey = operatorCall({
   summary: 'Ask the provider about a key now',
   description:
     'Settles the key where the provider’s answer is proof. Of a key whose outcome is known it reports what the ' +
-    'provider says and changes nothing.',
+    'provider says and changes nothing. Nor does an ask without an answer: it does not count as a look-up, and ' +
+    '`reconcileAfter` stays. At most once a second for each key.',
   role: 'operator',
   body: z.strictObject({ reason: reasonOf(1).optional() }),
   bodyExample: { reason: 'the customer is on the phone' },
@@ -68,7 +69,7 @@ export const reconcileKey = operatorCall({
       evidence: keyDetail.evidence,
     },
   },
-  problems: ['nothing_to_ask'],
+  problems: ['nothing_to_ask', 'rate_limited'],
   does: (services) => services.reconcileKey,
   input: ({ params, body }) => ({ id: params.id!, ...body }),
 })

@@ -12,12 +12,12 @@ export async function markAwaited(store: Store, recordId: string): Promise<{ lea
   const [row] = await store.query<{ lease_left_ms: number | null }>(sql`
     WITH marked AS (
       UPDATE idempotency_records SET awaited = true
-      WHERE id = ${recordId} AND state IN ('pending', 'in_progress', 'failed_retryable') AND NOT awaited
+      WHERE id = ${recordId} AND state IN ('pending', 'in_progress', 'failed_retryable', 'unknown') AND NOT awaited
       RETURNING id
     )
     SELECT (extract(epoch FROM locked_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms
     FROM idempotency_records
-    WHERE id = ${recordId} AND state IN ('pending', 'in_progress', 'failed_retryable')
+    WHERE id = ${recordId} AND state IN ('pending', 'in_progress', 'failed_retryable', 'unknown')
       AND (awaited OR EXISTS (SELECT 1 FROM marked))`)
   return row ? { leaseLeftMs: row.lease_left_ms } : null
 }

@@ -37,7 +37,7 @@ export async function claim(store: Store, c: Claim): Promise<{ report: unknown }
         recovery_point = ${c.phase.name}, external = ${c.phase.external}::boolean,
         locked_until = now.at + ${c.leaseMs}::float8 * interval '1 ms', locked_by = ${c.nodeId},
         settles_at = greatest(settles_at, now.at + ${c.leaseMs + c.settleMs}::float8 * interval '1 ms'),
-        last_error_code = NULL, reconcile_after = NULL, reconcile_attempts = 0,
+        last_error_code = NULL, reconcile_after = NULL, asking_until = NULL, reconcile_attempts = 0,
         dead_lettered_at = NULL, timeline = ${claimed}
       FROM ${NOW}
       WHERE id = ${c.recordId} AND state = ${c.from}::record_state AND attempt = ${c.attempt}::int

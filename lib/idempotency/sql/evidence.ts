@@ -65,8 +65,8 @@ export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Pr
     ), touched AS (
       UPDATE idempotency_records r SET
         version = version + 1, timeline = ${appended(event)}, ${otherMoney ? OTHER_MONEY : ownMoney(charged && !differs)}
-      FROM subject, kept, ${NOW}
-      WHERE r.id = subject.id
+      FROM subject, ${NOW}
+      WHERE r.id = subject.id AND (EXISTS (SELECT FROM kept) OR ${otherMoney && e.source !== 'webhook' ? AGAIN : sql`false`})
       RETURNING r.*
     ), differing AS (
       INSERT INTO discrepancies (id, kind, subject, record_id, detail)
@@ -94,6 +94,9 @@ export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Pr
     FROM subject s LEFT JOIN touched t ON true`)
   return row ?? null
 }
+
+/** Found anew by whoever asked: a person who could not ask took it for not executed since it was found the first time. */
+const AGAIN: Sql = sql`(NOT r.money_differs AND r.state IN ('in_progress', 'unknown', 'failed_retryable'))`
 
 /** Evidence of the record's own money; none while there is evidence of other money, which outranks it. */
 const ownMoney = (charged: boolean): Sql =>
@@ -130,6 +133,8 @@ const DIFFERS: Sql = sql`coalesce((detail->>'differs')::boolean, false)`
 export interface StoredEvidence {
   /** The effect that the record is settled with, whatever its state; none while there is evidence of other money. */
   effect: Executed | null
+  /** The reference of what was executed with the record's own money. */
+  ownRef: string | null
   moneyDiffers: boolean
 }
 
@@ -141,7 +146,8 @@ export async function storedEvidence(store: Pick<Store, 'query'>, recordId: stri
       ORDER BY created_at, id LIMIT 1) AS ref
     FROM idempotency_records r WHERE r.id = ${recordId}`)
   const moneyDiffers = row?.money_differs ?? false
-  return { moneyDiffers, effect: row?.ref && !moneyDiffers ? { kind: 'succeeded', ref: row.ref } : null }
+  const ownRef = row?.ref ?? null
+  return { moneyDiffers, ownRef, effect: ownRef && !moneyDiffers ? { kind: 'succeeded', ref: ownRef } : null }
 }
 
 export interface Proof {

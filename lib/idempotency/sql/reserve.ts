@@ -108,6 +108,7 @@ function createdRecord(r: Reservation, { created_at: createdAt, expires_at: expi
     inDoubt: false,
     leaseLeftMs: phase ? r.leaseMs : null,
     reconcileInMs: null,
+    beingAsked: false,
     pastExpiry: false,
     answer: null,
     responseStatus: null,
