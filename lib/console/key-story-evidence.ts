@@ -30,7 +30,7 @@ export interface Seen {
   verdict: 'succeeded' | 'declined' | 'not_found' | 'pending' | 'unreachable' | 'not_executed'
   ref: string | null
   /** What it says of itself, where that was fetched. */
-  object: { amountCents: number; currency: string; createdAt?: string } | null
+  object: { amountCents: number; currency: string; orderId?: string | null; createdAt?: string } | null
 }
 
 const NONE: Cell = { kind: 'nothing', why: '–' }

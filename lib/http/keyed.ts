@@ -203,8 +203,9 @@ const ADMITTED: Admission = { ok: true }
 
 function answered(call: Call, outcome: Outcome, admission: Admission): Parts {
   services().metrics.answered(call.labels, outcome, (performance.now() - call.startedMs) / 1000)
-  Object.assign(call.headers, headersOf(outcome, preferencesOf(call.incoming)))
-  return partsOf(outcome, admission)
+  const prefer = preferencesOf(call.incoming)
+  Object.assign(call.headers, headersOf(outcome, prefer))
+  return partsOf(outcome, admission, prefer)
 }
 
 const preferencesOf = (incoming: Incoming) => parsePrefer(incoming.header('prefer'))

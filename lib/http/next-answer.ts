@@ -2,16 +2,15 @@
 import type { Next, NextReplay } from '../console/next-replay'
 import { quoteKey } from '../idempotency/key'
 import { headersOf, partsOf } from './outcome'
+import { NO_PREFERENCE } from './prefer'
 import { problem, type Retry } from './problem'
 import type { Parts } from './respond'
-
-const NO_PREFERENCE = { waitSeconds: null, respondAsync: false }
 
 export function nextAnswer(next: Next, key: string): NextReplay {
   switch (next.kind) {
     case 'answered':
       // A retry never creates a record, so no limit can be in its way.
-      return shown(partsOf(next.outcome, { ok: true }), key, headersOf(next.outcome, NO_PREFERENCE))
+      return shown(partsOf(next.outcome, { ok: true }, NO_PREFERENCE), key, headersOf(next.outcome, NO_PREFERENCE))
     case 'refused':
       return shown(problem('unauthenticated'), key)
     case 'runs':

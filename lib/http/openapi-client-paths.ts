@@ -28,6 +28,9 @@ const KEYED = [
   'payment_provider_unavailable',
   'payment_outcome_unknown',
   ...FAILURES,
+  // with `Prefer: busy=503`
+  { code: 'idempotency_key_in_progress', status: 503 },
+  { code: 'idempotency_outcome_unknown', status: 503 },
 ] as const satisfies OperationProblem[]
 
 const orderId = z.string().meta({ description: 'The order’s id', example: example.ORDER_ID })

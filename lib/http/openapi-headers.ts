@@ -41,13 +41,15 @@ export const KeyedHeaders = z.object({
       description:
         '`wait=N`: where the first request still runs, wait up to N seconds (0–30) for its answer, also when ' +
         'its outcome becomes unknown meanwhile. `respond-async`: ' +
-        'accept it durably, answer 202 at once and let a worker do the rest. What is not understood is ignored ' +
+        'accept it durably, answer 202 at once and let a worker do the rest. `busy=503`: 503 in place of the 409 ' +
+        '`idempotency_key_in_progress` and `idempotency_outcome_unknown`. What is not understood is ignored ' +
         '(RFC 7240).',
       param: {
         id: 'Prefer',
         examples: {
           wait: { summary: 'Wait for the first request', value: 'wait=10' },
           async: { summary: 'Accept now, work later', value: 'respond-async' },
+          busy: { summary: 'A 503 that clients repeat, in place of a 409', value: 'busy=503' },
         },
       },
     }),

@@ -81,7 +81,9 @@ const WITHOUT_KEY: readonly ProblemCode[] = ['idempotency_key_missing', 'idempot
 const LIMITS: readonly ProblemCode[] = ['rate_limited', 'active_key_limit']
 
 /** A code of an operation, and how that operation differs from the table. */
-export type OperationProblem = ProblemCode | (Pick<ProblemDetails, 'retry' | 'resource'> & { code: ProblemCode })
+export type OperationProblem =
+  | ProblemCode
+  | (Pick<ProblemDetails, 'retry' | 'resource' | 'status'> & { code: ProblemCode })
 
 /** What any call may come to that has to ask the store. */
 export const FAILURES = ['idempotency_store_unavailable', 'internal_error'] as const satisfies OperationProblem[]
@@ -109,7 +111,7 @@ export function problemExample(of: OperationProblem): { headers: Record<string, 
 export function problemResponses(problems: readonly OperationProblem[], keyed = false): ZodOpenApiResponsesObject {
   const byStatus = new Map<number, OperationProblem[]>()
   for (const of of problems) {
-    const { status } = PROBLEMS[codeOf(of)]
+    const status = (typeof of === 'string' ? undefined : of.status) ?? PROBLEMS[codeOf(of)].status
     byStatus.set(status, [...(byStatus.get(status) ?? []), of])
   }
   return Object.fromEntries([...byStatus].map(([status, of]) => [String(status), problemResponse(of, keyed)]))

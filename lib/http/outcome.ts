@@ -11,7 +11,11 @@ import { json, type Parts } from './respond'
 const LEFT_TO_PEOPLE =
   'The first request may have been executed. The provider could not say, and a person has to decide. Nothing runs again meanwhile.'
 
-export function partsOf(outcome: Outcome, admission: Admission): Parts {
+/** Its 409 is a 503 with `busy=503`. */
+const isBusy = ({ kind }: Outcome): boolean => kind === 'in_progress' || kind === 'unknown'
+
+export function partsOf(outcome: Outcome, admission: Admission, { busy503 }: Preferences): Parts {
+  const busy = busy503 ? { status: 503 } : {}
   switch (outcome.kind) {
     case 'answered':
       return outcome.answer
@@ -23,11 +27,15 @@ export function partsOf(outcome: Outcome, admission: Admission): Parts {
       })
     }
     case 'in_progress':
-      return problem('idempotency_key_in_progress', { afterSeconds: retryAfterSeconds(outcome.record) ?? undefined })
+      return problem('idempotency_key_in_progress', {
+        afterSeconds: retryAfterSeconds(outcome.record) ?? undefined,
+        ...busy,
+      })
     case 'unknown':
       return problem('idempotency_outcome_unknown', {
         afterSeconds: retryAfterSeconds(outcome.record) ?? undefined,
         ...(outcome.record.reconcileInMs === null ? { detail: LEFT_TO_PEOPLE } : {}),
+        ...busy,
       })
     case 'misuse':
       return problem('idempotency_key_reused')
@@ -55,6 +63,7 @@ export function headersOf(outcome: Outcome, prefer: Preferences): Record<string,
     'preference-applied': preferenceApplied({
       ...prefer,
       respondAsync: prefer.respondAsync && outcome.kind === 'accepted',
+      busy503: prefer.busy503 && isBusy(outcome),
     }),
   }
 }

@@ -1,21 +1,27 @@
 // Keeps: a Prefer header never makes a request fail. What is unknown, malformed or out of place is ignored, as RFC 7240
 // wants it, and only what was honoured is named in Preference-Applied.
 
-export type Preferences = { waitSeconds: number | null; respondAsync: boolean }
+export type Preferences = {
+  waitSeconds: number | null
+  respondAsync: boolean
+  /** A 503 in place of the 409 of a request that is not over, for clients that never repeat after a 409. */
+  busy503: boolean
+}
 
 // The contract's ceiling. A larger wish is granted up to here, which Preference-Applied then says.
 const MAX_WAIT_SECONDS = 30
 
-const NONE: Preferences = { waitSeconds: null, respondAsync: false }
+export const NO_PREFERENCE: Preferences = { waitSeconds: null, respondAsync: false, busy503: false }
 
 export function parsePrefer(header: string | null): Preferences {
-  if (header === null) return NONE
+  if (header === null) return NO_PREFERENCE
   const preferences = firstOccurrences(header)
   return {
     waitSeconds: waitSeconds(preferences.get('wait')),
     // A value takes `respond-async` out of the RFC's grammar ("respond-async=false" surely does not ask for it), while
     // an empty value is by section 2 the same as none.
     respondAsync: preferences.get('respond-async') === '',
+    busy503: preferences.get('busy') === '503',
   }
 }
 
@@ -23,6 +29,7 @@ export function preferenceApplied(honoured: Preferences): string | null {
   const applied: string[] = []
   if (honoured.respondAsync) applied.push('respond-async')
   if (honoured.waitSeconds !== null) applied.push(`wait=${honoured.waitSeconds}`)
+  if (honoured.busy503) applied.push('busy=503')
   return applied.length > 0 ? applied.join(', ') : null
 }
 

@@ -240,6 +240,8 @@ export type ProblemCode = keyof typeof PROBLEMS
 
 export interface ProblemDetails {
   detail?: string
+  /** Overrides the table's status, where the client asked for another one. */
+  status?: number
   /** Overrides the table's advice: a 404 of a GET says nothing about keys. */
   retry?: Advice
   afterSeconds?: number
@@ -265,18 +267,18 @@ export function problem(
   more: ProblemDetails = {},
 ): { status: number; headers: Record<string, string>; body: string } {
   const type: ProblemType = PROBLEMS[code]
-  const { detail, retry: advice, afterSeconds, ...members } = more
+  const { detail, status = type.status, retry: advice, afterSeconds, ...members } = more
   const retry = retryOf(advice ?? type.retry, afterSeconds)
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
   if (retry.afterSeconds !== null) headers['retry-after'] = String(retry.afterSeconds)
   if (type.status === 401) headers['www-authenticate'] = 'Bearer'
   return {
-    status: type.status,
+    status,
     headers,
     body: JSON.stringify({
       type: `/docs/problems/${code}`,
       title: type.title,
-      status: type.status,
+      status,
       detail: detail ?? type.detail,
       code,
       retry,

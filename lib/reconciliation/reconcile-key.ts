@@ -81,6 +81,7 @@ export const reconcileInBulk =
       await setTimeout(waitMs)
     const entry = { actor, requestId, action: 'key.reconcile', target: recordId, reason }
     const reconciled = await reconcile(r, recordId, requestId, auditedReconcile(entry))
+    if (reconciled && reconciled.verdict !== 'unreachable') await noteAnswer(store)
     if (reconciled) return { verdict: reconciled.verdict, state: reconciled.state, settled: reconciled.settled }
     return { error: (await currentOf(store, recordId)) ? 'nothing_to_ask' : 'not_found' }
   }

@@ -239,4 +239,28 @@ describe('the actions offered on a key', () => {
   it('exclude unmasking when the request is erased', () => {
     expect(offersOf(aKey('expired', { request: null }), 'admin').unmask.offered).toBe(false)
   })
+
+  it('offer admins to reverse a booking that a verdict made, until it is reversed', () => {
+    const entry = {
+      id: 'pay_1',
+      kind: 'charge',
+      status: 'succeeded',
+      amountCents: 18_450,
+      currency: 'USD',
+      providerRef: 'ch_typed',
+      recordId: 'idem_01jcq2h8j1s7u2w5y8a1c4e7g0',
+      own: true,
+      reversalOf: null,
+      reversedAt: null,
+      createdAt: at(60),
+    } as const
+    const said = evidence(60, { source: 'operator', ref: 'ch_typed' })
+    const reverse = (ledger: object, by: typeof said, role: 'operator' | 'admin') =>
+      offersOf(aKey('completed', { ledger: [{ ...entry, ...ledger }], evidence: [by] }), role).reverse
+    expect(reverse({}, said, 'admin')).toMatchObject({ offered: true })
+    expect(reverse({}, said, 'operator')).toMatchObject({ offered: false })
+    expect(reverse({}, { ...said, source: 'look_up' }, 'admin')).toBeNull()
+    expect(reverse({ reversedAt: at(90) }, said, 'admin')).toBeNull()
+    expect(reverse({ own: false }, said, 'admin')).toBeNull()
+  })
 })

@@ -80,6 +80,20 @@ describe.concurrent('Prefer: wait=N', () => {
     expect(ms).toBeGreaterThanOrEqual(6950)
   })
 
+  test('a duplicate with busy=503 gets the body of the 409 as a 503, of a running request and of an unknown outcome', async () => {
+    const { key, body, answer } = await running('pm_timeout_charged')
+    const both = () => Promise.all([{}, { prefer: 'busy=503' }].map((prefer) => site.client.order(key, body, prefer)))
+    for (const code of ['idempotency_key_in_progress', 'idempotency_outcome_unknown']) {
+      const [conflict, busy] = await both()
+      expectProblem(conflict!, 409, code, 'later')
+      expectProblem(busy!, 503, code, 'later')
+      expect(busy!.json()).toEqual({ ...conflict!.json<object>(), status: 503 })
+      expect(busy!.headers['preference-applied']).toBe('busy=503')
+      expect(busy!.headers['retry-after']).toBe(conflict!.headers['retry-after'])
+      await answer
+    }
+  })
+
   test('20 waiting duplicates get the same bytes as the first request', async () => {
     const { key, body, answer } = await running('pm_slow_1000')
     const duplicates = await Promise.all(

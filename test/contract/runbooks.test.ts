@@ -131,7 +131,7 @@ describe('the runbook “A customer says they were charged twice”', () => {
 })
 
 describe('the runbook “The provider is down”', () => {
-  test('settles what the provider charged, and lists the keys that are left for an operator', async () => {
+  test('settles what the provider charged, and lists the keys whose outcome is still unknown', async () => {
     const charged = orderBody({ paymentMethod: 'pm_timeout_charged' })
     const key = freshKey()
     expect((await site.client.order(key, charged)).status).toBe(504)
@@ -143,7 +143,6 @@ describe('the runbook “The provider is down”', () => {
     expect(answer.status).toBe(201)
     expect(answer.json<OrderView>().payment?.providerRef).toBe(await refOf(charged.customerId))
     expect(await countCharges(site.url, charged.customerId)).toBe(1)
-    // The last command lists those that nobody asks about any more.
     expect(output.trimEnd().split('\n').at(-1)).toContain(lost)
   })
 })

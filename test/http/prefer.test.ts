@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parsePrefer, preferenceApplied } from '../../lib/http/prefer'
 
-const none = { waitSeconds: null, respondAsync: false }
-const wait = (waitSeconds: number) => ({ waitSeconds, respondAsync: false })
-const async = { waitSeconds: null, respondAsync: true }
+const none = { waitSeconds: null, respondAsync: false, busy503: false }
+const wait = (waitSeconds: number) => ({ ...none, waitSeconds })
+const async = { ...none, respondAsync: true }
 
 describe('the Prefer header', () => {
   it.each<[string | null, ReturnType<typeof parsePrefer>]>([
@@ -13,10 +13,12 @@ describe('the Prefer header', () => {
     [' , ,', none],
     ['respond-async', async],
     ['wait=5', wait(5)],
-    ['respond-async, wait=5', { waitSeconds: 5, respondAsync: true }],
-    ['wait=5,respond-async', { waitSeconds: 5, respondAsync: true }],
-    ['handling=lenient, wait=10, respond-async', { waitSeconds: 10, respondAsync: true }],
-    ['Respond-Async, WAIT=5', { waitSeconds: 5, respondAsync: true }],
+    ['respond-async, wait=5', { ...none, waitSeconds: 5, respondAsync: true }],
+    ['wait=5,respond-async', { ...none, waitSeconds: 5, respondAsync: true }],
+    ['handling=lenient, wait=10, respond-async', { ...none, waitSeconds: 10, respondAsync: true }],
+    ['busy=503', { ...none, busy503: true }],
+    ['wait=5, Busy="503"', { ...wait(5), busy503: true }],
+    ['Respond-Async, WAIT=5', { ...none, waitSeconds: 5, respondAsync: true }],
   ])('is parsed: %s', (header, expected) => expect(parsePrefer(header)).toEqual(expected))
 
   it.each([
@@ -85,7 +87,7 @@ describe('the Prefer header', () => {
       ['prefer', 'respond-async'],
       ['prefer', 'wait=7'],
     ])
-    expect(parsePrefer(headers.get('prefer'))).toEqual({ waitSeconds: 7, respondAsync: true })
+    expect(parsePrefer(headers.get('prefer'))).toEqual({ ...none, waitSeconds: 7, respondAsync: true })
   })
 
   it('never makes the parser throw or wait outside 0 to 30 seconds', () => {
@@ -112,13 +114,15 @@ describe('the Preference-Applied header', () => {
     [async, 'respond-async'],
     [wait(0), 'wait=0'],
     [wait(30), 'wait=30'],
-    [{ waitSeconds: 5, respondAsync: true }, 'respond-async, wait=5'],
+    [{ ...wait(1), busy503: true }, 'wait=1, busy=503'],
+    [{ ...none, waitSeconds: 5, respondAsync: true }, 'respond-async, wait=5'],
   ])('for %j is %s', (honoured, header) => expect(preferenceApplied(honoured)).toBe(header))
 
   it('is parsed back into the honoured preferences', () => {
     const honoured = fc.record({
       waitSeconds: fc.option(fc.integer({ min: 0, max: 30 }), { nil: null }),
       respondAsync: fc.boolean(),
+      busy503: fc.boolean(),
     })
     fc.assert(
       fc.property(honoured, (value) => {

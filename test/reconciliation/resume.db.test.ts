@@ -1,6 +1,7 @@
 // Dead letters that are looked up by schedule again: on a person's word, or when the provider is back.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runOnce } from '../../lib/maintenance/daemon'
+import { bulkActions } from '../../lib/reconciliation/bulk-actions'
 import { reconciler } from '../../lib/reconciliation/reconciler'
 import { type Bench, found, openBench } from '../support/boundary'
 import { type Desk, OLGA, openDesk, PETR, UNREACHABLE, VERA } from './desk'
@@ -123,6 +124,15 @@ describe('dead letters', () => {
     await becomeDeadLetters(asked, other)
     desk.gateway.nextLookUp(answered)
     expect(await desk.reconcileKey(OLGA, { id: asked.id })).toMatchObject({ verdict: 'succeeded' })
+    expect(await bench.recordOf(other.key)).toMatchObject({ state: 'unknown', dead_lettered_at: null })
+  })
+
+  it('are resumed when the provider answers a bulk run about one of them', async () => {
+    const [asked, other] = [await desk.unknown(), await desk.unknown()]
+    await becomeDeadLetters(asked, other)
+    desk.gateway.nextLookUp(answered)
+    const run = { id: 'run_answered', reason: 'the provider is back', actor: OLGA.actor }
+    expect(await bulkActions(desk.reconciliation).reconcile(run, asked.id)).toMatchObject({ settled: true })
     expect(await bench.recordOf(other.key)).toMatchObject({ state: 'unknown', dead_lettered_at: null })
   })
 

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { expect, type TestContext } from 'vitest'
 
-export const MISSING = 'promtool is not installed (Debian: apt-get install prometheus)'
+const MISSING = 'promtool is not installed (Debian: apt-get install prometheus)'
 
 export function expectPromtool(
   { skip }: Pick<TestContext, 'skip'>,

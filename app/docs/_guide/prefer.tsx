@@ -23,6 +23,13 @@ const PREFERENCES = [
       'Where most answers come soon and a few do not.',
     ],
   },
+  {
+    name: 'busy=503',
+    cells: [
+      'A request that is still running, or whose outcome is not known yet, is answered 503 in place of 409, with the same code, body and Retry-After.',
+      'Where the HTTP client repeats after a 503 by itself and never after a 409.',
+    ],
+  },
 ] as const
 
 export const Prefer = () => (

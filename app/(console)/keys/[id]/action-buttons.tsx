@@ -32,6 +32,7 @@ export function ActionButtons({ offers, subject }: ActionButtonsProps) {
       <Action offer={offers.runAgain} name="Run again…" onClick={() => setOpen('runAgain')} />
       <Action offer={offers.resume} name="Resume…" onClick={() => setOpen('resume')} />
       <Action offer={offers.expire} name="Expire…" onClick={() => setOpen('expire')} />
+      {offers.reverse && <Action offer={offers.reverse} name="Reverse…" onClick={() => setOpen('reverse')} />}
       <ResolveDialog open={open === 'resolve'} onClose={() => setOpen(null)} subject={subject} />
       <DecisionDialog decision={open === 'resolve' ? null : open} onClose={() => setOpen(null)} subject={subject} />
     </section>

@@ -12,6 +12,7 @@ import { isRefused, type Refused } from '../../../../lib/operators/refusal'
 import type { ReconciledKey } from '../../../../lib/reconciliation/reconcile-key'
 import { RESOLUTIONS } from '../../../../lib/reconciliation/resolve'
 import type { ResolutionPreview } from '../../../../lib/reconciliation/resolve-preview'
+import type { LedgerEntryView } from '../../../../lib/reconciliation/reverse'
 import { withRequestId } from '../../../../lib/request-context'
 import { type Answer, answerTo } from '../../_shell/answer'
 import type { Session } from '../../_shell/session'
@@ -107,6 +108,14 @@ export async function runKeyAgain(asked: z.input<typeof Decision>): Promise<Deci
 export async function resumeKey(asked: z.input<typeof Decision>): Promise<Decided> {
   return deciding(Decision.extend({ reason: reasonOf(1) }), asked, (session, decision) =>
     session.services.resumeKey(session.call, decision),
+  )
+}
+
+const Reversing = z.object({ id: z.string().refine((text) => isId('pay', text)), reason: reasonOf(1) })
+
+export async function reverseBooking(asked: z.input<typeof Reversing>): Promise<Answer<LedgerEntryView>> {
+  return answerTo(Reversing, asked, (session, reversing) =>
+    acting(session, () => session.services.reverseEntry(session.call, reversing)),
   )
 }
 

@@ -1,6 +1,6 @@
 'use client'
-// A decision about a key that takes a reason and nothing else: to expire it, to run it again, to look it up again. Cancel
-// has the focus; what follows from it stands above.
+// A decision about a key that takes a reason and nothing else: to expire it, to run it again, to look it up again, to
+// reverse its booking. Cancel has the focus; what follows from it stands above.
 import { useRouter } from 'next/navigation'
 import { type ReactNode, useState, useTransition } from 'react'
 import type { State } from '../../../../lib/idempotency/states'
@@ -9,18 +9,19 @@ import { Dialog } from '../../../_ui/dialog'
 import { ReasonField } from '../../../_ui/reason-field'
 import { Failure } from '../../../_ui/section'
 import { useToast } from '../../../_ui/toast'
-import { expireKey, resumeKey, runKeyAgain, type WhatChanged } from './actions'
+import type { Answer } from '../../_shell/answer'
+import { expireKey, resumeKey, reverseBooking, runKeyAgain, type WhatChanged } from './actions'
 import { Conflict } from './conflict'
 import type { Subject } from './subject'
 
-export type DecisionName = 'expire' | 'runAgain' | 'resume'
+export type DecisionName = 'expire' | 'runAgain' | 'resume' | 'reverse'
 
 interface DecisionWords {
   title: string
   button: string
   /** The states in which it can be made. */
   wanted: readonly State[]
-  decide: typeof expireKey
+  decide(asked: Parameters<typeof expireKey>[0], subject: Subject): Promise<Answer<unknown> & { changed?: WhatChanged }>
   told: [title: string, rest: string]
   means(subject: Subject): ReactNode
 }
@@ -51,8 +52,8 @@ const DECISIONS: Record<DecisionName, DecisionWords> = {
     told: ['Handed to a worker.', 'It runs the request again now.'],
     means: ({ noun }) => (
       <>
-        A worker runs the request again at once. It asks the provider for the {noun} first, and calls it where there is
-        none. If that fails and the key’s time is over, the key is a dead letter again.
+        A worker runs the request again at once. Where an earlier attempt may have been executed, it asks the provider
+        for the {noun} first. If that fails and the key’s time is over, the key is a dead letter again.
       </>
     ),
   },
@@ -66,6 +67,21 @@ const DECISIONS: Record<DecisionName, DecisionWords> = {
       <>
         The reconciler looks the key up at its next run, and then by schedule from the first interval. If the provider
         still has no answer, the key becomes a dead letter again.
+      </>
+    ),
+  },
+  reverse: {
+    title: 'Reverse booking',
+    button: 'Reverse',
+    wanted: ['completed', 'expired'],
+    decide: ({ reason }, { booking }) => reverseBooking({ id: booking!.id, reason }),
+    told: ['Reversed.', 'The reference is free, and a discrepancy is open.'],
+    means: ({ booking, noun }) => (
+      <>
+        The booking of <code className="!whitespace-normal">{booking?.ref}</code> and its reversing entry no longer
+        count, and the reference is free for the key that it belongs to. This key’s answer and its order stay as they
+        are: a discrepancy says that they report a {noun} that is not there. What the provider itself confirms is
+        refused. This can’t be taken back.
       </>
     ),
   },
@@ -109,7 +125,7 @@ function Decide({ words, subject, reason, setReason, onClose }: DecideProps) {
     if (!reason.trim()) return
     start(async () => {
       const { version, seenUntil } = base
-      const decided = await words.decide({ id: subject.id, reason, version, seenUntil })
+      const decided = await words.decide({ id: subject.id, reason, version, seenUntil }, subject)
       if (decided.ok) {
         tell(...words.told)
         setReason('')

@@ -5,6 +5,7 @@ import type { Seen } from '../../../../lib/console/key-story-evidence'
 import type { OperatorRecord } from '../../../../lib/console/record-view'
 import type { State } from '../../../../lib/idempotency/states'
 import { money } from '../../../_ui/words'
+import { bookingOfVerdict } from './_words/offers'
 import { amountOf, deedOf } from './_words/verdict'
 
 export interface Subject {
@@ -16,6 +17,8 @@ export interface Subject {
   noun: string
   state: State
   version: number
+  /** The booking that a verdict made, where there is one to be reversed. */
+  booking: { id: string; ref: string } | null
   settlesAt: OperatorRecord['settlesAt']
   attempt: number
   /** What the provider has, as far as it is known. */
@@ -37,6 +40,7 @@ export function subjectOf(
 ): Subject {
   const { record, tenant, nextReplay } = detail
   const last = moments.at(-1)
+  const booking = bookingOfVerdict(detail)
   return {
     id: record.id,
     key: record.key,
@@ -45,6 +49,7 @@ export function subjectOf(
     noun: deedOf(detail).noun,
     state: record.state,
     version: record.version,
+    booking: booking ? { id: booking.id, ref: booking.providerRef } : null,
     settlesAt: record.settlesAt,
     attempt: record.attempt,
     known: seen?.ref ? { ref: seen.ref, at: seen.at, verdict: seen.verdict } : null,
@@ -65,7 +70,9 @@ export function differenceWords({ order, refund }: KeyDetail, seen: Seen | null)
   if (!seen?.object || !order) return null
   const ours = refund?.amountCents ?? order.amountCents
   const { amountCents: theirs, currency } = seen.object
-  if (currency === order.currency && theirs === ours) return null
+  const named = seen.object.orderId
+  if (currency === order.currency && theirs === ours)
+    return named && named !== order.id ? `The provider’s object names another order: ${named}.` : null
   const took = refund ? 'gave back' : 'took'
   return `The provider ${took} ${money(theirs, currency)}, the ${refund ? 'refund' : 'order'} says ${money(ours, order.currency)}.`
 }

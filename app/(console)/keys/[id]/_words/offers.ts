@@ -16,6 +16,8 @@ export interface Offers {
   runAgain: Offer
   resume: Offer
   expire: Offer
+  /** Null where no booking of a verdict is there to be reversed. */
+  reverse: Offer | null
   unmask: Offer
   /** Why discrepancies can't be closed by this reader; null where they can. */
   close: string | null
@@ -74,6 +76,20 @@ function resumeOf({ state, deadLetteredAt }: KeyDetail['record']): Offer {
   return on('Looks it up by schedule again, from the first interval.')
 }
 
+/** The key's own booking, where it counts and a person's verdict made it. */
+export const bookingOfVerdict = ({ ledger, evidence }: KeyDetail) =>
+  ledger.find(
+    ({ own, reversedAt, providerRef }) =>
+      own && !reversedAt && evidence.some(({ source, ref }) => source === 'operator' && ref === providerRef),
+  )
+
+function reverseOf(detail: KeyDetail, role: Role): Offer | null {
+  if (!bookingOfVerdict(detail)) return null
+  return mayAct(role, 'admin')
+    ? on('Takes back the booking that a verdict made, such as one with another key’s reference.')
+    : off(`this takes the role admin; yours is ${role}.`)
+}
+
 const CHARGED = off('there is evidence of a charge. The next request settles it.')
 
 export function offersOf(detail: KeyDetail, role: Role): Offers {
@@ -87,6 +103,7 @@ export function offersOf(detail: KeyDetail, role: Role): Offers {
       runAgain: off(why),
       resume: off(why),
       expire: off(why),
+      reverse: reverseOf(detail, role),
       unmask: off(why),
       close: `Off: ${why}`,
     }
@@ -100,6 +117,7 @@ export function offersOf(detail: KeyDetail, role: Role): Offers {
     runAgain: runAgainOf(detail, charged),
     resume: resumeOf(record),
     expire: charged ? CHARGED : EXPIRED[state],
+    reverse: reverseOf(detail, role),
     unmask: request ? on('Shows what is masked. Goes into the audit log.') : off('the request has been erased.'),
     close: null,
   }
