@@ -18,7 +18,10 @@ export const NextReplay = z
       .record(z.string(), z.string())
       .nullable()
       .meta({ description: 'In small letters, without those that every answer has' }),
-    body: z.string().nullable().meta({ description: 'The bytes of the body, as text' }),
+    body: z
+      .string()
+      .nullable()
+      .meta({ description: 'The body as text: its very bytes, but for `note` and `reason`, which are masked' }),
     code: z.string().nullable().meta({ description: 'Of a problem' }),
     retry: z
       .object({ sameKey: z.boolean(), newKey: z.boolean(), afterSeconds: z.int().nullable() })

@@ -6,6 +6,7 @@ import type { Input } from '../idempotency/operation'
 import type { Listed, Page } from '../operators/page'
 import { refuse } from '../operators/refusal'
 import type { Guard, UseCase } from '../operators/use-case'
+import { maskedAnswer } from '../orders/masking'
 import type { Settings } from './advice'
 import { type Attention, readAttention } from './attention'
 import { closeDiscrepancy, type Discrepancy, type DiscrepancyFilter, listDiscrepancies } from './discrepancies'
@@ -56,7 +57,7 @@ export function consoleUseCases({ store, guard, settings, nextAnswer }: ConsoleP
       const found = await findKeyDetail(store, id)
       if (!found) return refuse('not_found')
       const { next, ...detail } = found
-      return { ...detail, nextReplay: nextAnswer(next, detail.record.key) }
+      return { ...detail, nextReplay: maskedAnswer(nextAnswer(next, detail.record.key)) }
     }),
     unmaskKey: guard({ action: 'key.unmask', role: 'operator', target: reasoned }, (call, asked) =>
       unmaskKey(store, call, asked),

@@ -1,7 +1,8 @@
 // What people do about outcomes that nobody could find out, each behind the check of its role.
 import type { KeyDecision } from '../maintenance/run-again'
-import { refuse } from '../operators/refusal'
+import { isRefused, refuse } from '../operators/refusal'
 import type { Guard, UseCase } from '../operators/use-case'
+import { maskedAnswer } from '../orders/masking'
 import type { Reconciliation } from './reconcile'
 import { type ReconciledKey, reconcileKey } from './reconcile-key'
 import { type Decision, type Resolution, resolve } from './resolve'
@@ -42,8 +43,9 @@ export function reconciliationUseCases<Shown extends object>(
         (await findRecord(decision.id)) ??
         refuse('not_found'),
     ),
-    previewResolution: guard({ action: 'key.preview', role: 'viewer', target: ({ id }) => id }, (_, asked) =>
-      previewResolution(reconciliation, asked),
-    ),
+    previewResolution: guard({ action: 'key.preview', role: 'viewer', target: ({ id }) => id }, async (_, asked) => {
+      const preview = await previewResolution(reconciliation, asked)
+      return isRefused(preview) ? preview : { ...preview, replay: preview.replay && maskedAnswer(preview.replay) }
+    }),
   }
 }

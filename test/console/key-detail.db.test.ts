@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findKeyDetail, KeyDetail } from '../../lib/console/key-detail'
-import { MASK, maskedInput } from '../../lib/console/masking'
 import { consoleUseCases } from '../../lib/console/use-cases'
 import { nextAnswer } from '../../lib/http/next-answer'
 import { expire } from '../../lib/idempotency/sql/expire'
@@ -12,6 +11,7 @@ import { callOf } from '../../lib/operators/actor'
 import { isRefused } from '../../lib/operators/refusal'
 import type { Role } from '../../lib/operators/role'
 import { openGuard } from '../../lib/operators/use-case'
+import { MASK, maskedInput } from '../../lib/orders/masking'
 import {
   answerOf,
   type Bench,
@@ -60,7 +60,7 @@ describe('the detail of a key', () => {
     expect(detail.ledger).toMatchObject([{ kind: 'charge', own: true, recordId: id, amountCents: 2500 }])
     expect(detail).toMatchObject({ refund: null, evidence: [], discrepancies: [], misuse: [] })
     expect(detail.nextReplay).toMatchObject({ kind: 'answered', status: 201, code: null, retry: null })
-    expect(JSON.parse(detail.nextReplay.body!)).toEqual(order)
+    expect(JSON.parse(detail.nextReplay.body!)).toEqual({ ...order, note: MASK })
   })
 
   it('of a refund shows the refunded order, and marks only the refund’s own ledger entry', async () => {

@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { curlOf } from '../../app/(console)/keys/[id]/_words/curl'
 import { readable } from '../../app/(console)/keys/[id]/_words/json'
 import { type Part, wordsOf } from '../../app/(console)/keys/[id]/_words/moment'
-import { maskBody, ownWordsIn, unmaskBody } from '../../app/(console)/keys/[id]/_words/own-words'
+import { ownWordsIn, unmaskBody } from '../../app/(console)/keys/[id]/_words/own-words'
 import { discrepancyWords } from '../../app/(console)/reconciliation/_words/discrepancy'
 import { storyOf } from '../../lib/console/key-story'
+import { maskedAnswer } from '../../lib/orders/masking'
 import { act, aKey, at, event, evidence, lookedUp, RESERVED, TIMED_OUT } from './a-key'
 
 const _PAST = at(0)
@@ -72,12 +73,13 @@ describe('a client’s free text in a response', () => {
 
   it('is masked, and restored from the unmasked request', () => {
     expect(ownWordsIn(body)).toEqual(['note'])
-    expect(maskBody(body)).not.toContain('door')
-    expect(unmaskBody(maskBody(body), { params: {}, body: { note: 'leave at the door' } })).toBe(body)
+    expect(maskedAnswer({ body }).body).not.toContain('door')
+    expect(unmaskBody(maskedAnswer({ body }).body, { params: {}, body: { note: 'leave at the door' } })).toBe(body)
   })
 
   it('is not masked when there is none: the response stays the same, byte for byte', () => {
-    for (const other of ['{"note": null, "id":1}', 'no JSON', '[]', '"text"']) expect(maskBody(other)).toBe(other)
+    for (const other of ['{"note": null, "id":1}', 'no JSON', '[]', '"text"'])
+      expect(maskedAnswer({ body: other }).body).toBe(other)
   })
 })
 

@@ -148,7 +148,9 @@ export const previewResolution = operatorCall({
           .object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.string() })
           .nullable()
           .meta({
-            description: 'What is replayed, but for what is drawn when it is stored, such as `payment.id`',
+            description:
+              'What is replayed, but for what is drawn when it is stored, such as `payment.id`, and for `note` and `reason`, ' +
+              'which are masked',
           }),
         runsAgain: z
           .enum(['client', 'worker', 'nobody'])

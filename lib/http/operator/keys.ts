@@ -58,9 +58,9 @@ export const showKey = operatorCall({
   tag: 'Operators: keys',
   summary: 'Read everything about a key',
   description:
-    'The record and its timeline, the order and the ledger, what was learned of the outcome, and exactly what a client ' +
-    'that retries right now would get. How the client paid and what it wrote in its own words are masked in `request`, `order` and `refund`; an answer is ' +
-    'shown as it would be sent.',
+    'The record and its timeline, the order and the ledger, what was learned of the outcome, and what a client that retries ' +
+    'right now would get. How the client paid and what it wrote in its own words (`paymentMethod`, `note`, `reason`) are masked ' +
+    'everywhere, in `nextReplay.body` too; nothing else of an answer differs from what would be sent.',
   role: 'viewer',
   params: { id: RECORD },
   answer: { status: 200, description: 'The key.', schema: KeyDetail, example: keyDetail },

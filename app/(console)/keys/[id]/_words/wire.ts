@@ -1,11 +1,9 @@
 // An answer as it goes over the wire: status line, headers, body.
 import { STATUS_CODES } from 'node:http'
-import { maskBody } from './own-words'
 
 export interface WireText {
   status: string
   headers: [name: string, value: string][]
-  /** What is written in somebody's own words is masked. */
   body: string
 }
 
@@ -21,5 +19,5 @@ const named = (name: string): string => name.replace(/(^|-)[a-z]/g, (start) => s
 export const wireOf = ({ status, headers, body }: Sent): WireText => ({
   status: `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`.trim(),
   headers: Object.entries(headers).map(([name, value]) => [named(name), value]),
-  body: maskBody(body),
+  body,
 })
