@@ -50,6 +50,7 @@ export async function answerUntilStopped(server: NodeServer, answering: Answerin
         if (request.method === 'TRACE') return response.writeHead(405).end()
         if (request.url === '*') return response.writeHead(400).end()
         request.url = decodable(request.url ?? '/')
+        request.headers['x-forwarded-for'] = forwardedFor(request)
         return handle(request, response)
       },
       dev ? app.getUpgradeHandler() : refuseUpgrade,
@@ -68,6 +69,10 @@ export async function answerUntilStopped(server: NodeServer, answering: Answerin
     await Promise.race([stopped, hurried, delay(drainMs)])
   }
 }
+
+// As a proxy does: whose connection it is stands last. Next would leave what a client wrote itself.
+const forwardedFor = ({ headers, socket }: IncomingMessage): string =>
+  [headers['x-forwarded-for'], socket.remoteAddress].flat().filter(Boolean).join(', ')
 
 // Only a page under development has a use for one, and Next would leave the connection open without a word.
 function refuseUpgrade(_: IncomingMessage, socket: Duplex): void {

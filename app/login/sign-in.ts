@@ -31,5 +31,6 @@ export async function signIn(_: SignInState, form: FormData): Promise<SignInStat
   }
   const jar = await cookies()
   jar.set(result.cookie)
+  jar.set(result.device)
   redirect(ownPath(form.get('next')))
 }

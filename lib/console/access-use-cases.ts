@@ -56,6 +56,6 @@ async function countNewKeys(store: Pick<Store, 'query'>, tenantId: string): Prom
 async function lastSignIns(store: Pick<Store, 'query'>, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await store.query<{ id: string; at: Date }>(sql`
     SELECT o.id, e.at FROM unnest(${[...ids]}::text[]) o (id), LATERAL (
-      SELECT at FROM audit_entries WHERE target = o.id AND action = 'session.sign_in' ORDER BY seq DESC LIMIT 1) e`)
+      SELECT at FROM audit_entries WHERE target = o.id AND action = 'session.sign_in' AND outcome = 'done' ORDER BY seq DESC LIMIT 1) e`)
   return new Map(rows.map(({ id, at }) => [id, at.toISOString()]))
 }

@@ -17,8 +17,9 @@ export const signInPaths: ZodOpenApiPathsObject = {
       tags: [TAG],
       summary: 'Sign in',
       description:
-        'For people. A session lasts for 12 hours after its last use, and for 30 days at most. After 5 wrong passwords for an e-mail address ' +
-        'within 15 minutes nobody signs in with it until they are over. Scripts use a token instead.',
+        'For people. A session lasts for 12 hours after its last use, and for 30 days at most. After 5 wrong passwords ' +
+        'for an e-mail address from one network within 15 minutes nobody signs in with it from there until they are ' +
+        'over, but for browsers that signed in with it before: their device cookie says so. Scripts use a token instead.',
       security: [],
       requestBody: {
         content: {
@@ -32,7 +33,10 @@ export const signInPaths: ZodOpenApiPathsObject = {
         '200': {
           description: 'Signed in.',
           headers: {
-            ...cookie('The session.', 'onceover.session_token=…; Path=/; HttpOnly; SameSite=Lax'),
+            ...cookie(
+              'Two: the session, and the device by which this browser is known at the next sign-in.',
+              'onceover.session_token=…; Path=/; HttpOnly; SameSite=Lax',
+            ),
             ...headers('x-request-id'),
           },
           content: {

@@ -2,7 +2,7 @@
 // site may do neither.
 import { operatorServices } from '../node/operator-services'
 import { isRefused } from '../operators/refusal'
-import type { SessionCookie } from '../operators/session-cookie'
+import type { OwnCookie } from '../operators/session-cookie'
 import { withRequestId } from '../request-context'
 import { discardBody, readJson } from './body'
 import { fromWeb } from './incoming'
@@ -12,7 +12,7 @@ import { problem } from './problem'
 import { failure, json, type Parts, requestIdOf, toResponse } from './respond'
 import { validate } from './validate'
 
-type Step = (request: Request, requestId: string) => Promise<Parts>
+type Step = (request: Request, requestId: string) => Promise<Parts & { cookies?: OwnCookie[] }>
 
 const ownPagesOnly =
   (step: Step) =>
@@ -21,9 +21,14 @@ const ownPagesOnly =
     const headers = { 'x-request-id': requestId }
     return withRequestId(requestId, async () => {
       try {
-        if (!isCrossOrigin(request)) return toResponse(await step(request, requestId), headers)
-        await discardBody(request)
-        return toResponse(problem('cross_origin'), headers)
+        if (isCrossOrigin(request)) {
+          await discardBody(request)
+          return toResponse(problem('cross_origin'), headers)
+        }
+        const { cookies = [], ...parts } = await step(request, requestId)
+        const response = toResponse(parts, headers)
+        for (const cookie of cookies) response.headers.append('set-cookie', setCookie(cookie))
+        return response
       } catch (error) {
         return toResponse(failure(error, requestId), headers)
       }
@@ -37,7 +42,7 @@ export const signInRoute = ownPagesOnly(async (request, requestId) => {
   if (!asked.ok) return problem('invalid_request', { issues: asked.issues })
   const services = operatorServices()
   const outcome = await services.signIn({ ...asked.value, headers: request.headers, requestId })
-  if (!isRefused(outcome)) return json(200, outcome.operator, { 'set-cookie': setCookie(outcome.cookie) })
+  if (!isRefused(outcome)) return { ...json(200, outcome.operator), cookies: [outcome.cookie, outcome.device] }
   if (outcome.refused === 'unauthenticated') services.countUnauthenticated()
   const { refused, ...details } = outcome
   return problem(refused, details)
@@ -46,10 +51,10 @@ export const signInRoute = ownPagesOnly(async (request, requestId) => {
 export const signOutRoute = ownPagesOnly(async (request, requestId) => {
   await discardBody(request)
   const cookie = await operatorServices().signOut({ headers: request.headers, requestId })
-  return { status: 204, headers: { 'set-cookie': setCookie(cookie) }, body: '' }
+  return { status: 204, headers: {}, body: '', cookies: [cookie] }
 })
 
-function setCookie({ name, value, path, secure, maxAge }: SessionCookie): string {
+function setCookie({ name, value, path, secure, maxAge }: OwnCookie): string {
   const attributes = [`Path=${path}`, 'HttpOnly', 'SameSite=Lax']
   if (secure) attributes.push('Secure')
   if (maxAge !== undefined) attributes.push(`Max-Age=${maxAge}`)

@@ -6,7 +6,7 @@ import type { Store } from '../db/store'
 import type { Actor } from './actor'
 import { type Auth, hashToken, LONGEST_SESSION_MS, openAuth, SESSION_MS } from './auth'
 import type { Refused } from './refusal'
-import { cookieOf, forgottenCookie, type SessionCookie, tokenOf } from './session-cookie'
+import { cookieOf, forgottenCookie, type OwnCookie, tokenOf } from './session-cookie'
 import { sessionSecret } from './session-secret'
 import { openSignIn, type SignedIn, type SignIn } from './sign-in'
 
@@ -16,7 +16,7 @@ const PROLONG_STEP_MS = 5 * 60_000
 export interface Sessions {
   signIn(asked: SignIn): Promise<SignedIn | Refused>
   /** Ends the session, where there is one; the cookie is to be set either way. */
-  signOut(asked: { headers: Headers; requestId: string }): Promise<SessionCookie>
+  signOut(asked: { headers: Headers; requestId: string }): Promise<OwnCookie>
   /** Null without a good session. Throws StoreUnavailable where that can't be told. */
   actorOfSession(headers: Headers): Promise<Actor | null>
 }

@@ -60,7 +60,9 @@ describe('a viewer', () => {
   it('is refused the last sign-in times that an admin sees, and the attempt is audited', async () => {
     const person = await staff.add('viewer')
     await staff.session(person)
-    const ids = [person.id, 'opr_nobody']
+    const guessed = await staff.add('viewer')
+    await staff.signIn({ ...guessed, password: 'a wrong guess' })
+    const ids = [person.id, guessed.id, 'opr_nobody']
     expect(told(await views.lastSignIns(by(), { ids }))).toEqual(new Map([[person.id, expect.any(String)]]))
     expect(await views.lastSignIns(VERA, { ids })).toMatchObject({ refused: 'forbidden' })
     expect(await staff.rows(`SELECT outcome FROM audit_entries WHERE actor_id = 'opr_vera'`)).toEqual([

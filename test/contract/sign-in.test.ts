@@ -58,8 +58,9 @@ describe('signing in', () => {
       role: 'admin',
     })
     expect(answer.headers['cache-control']).toBe('no-store')
-    const [cookie, ...more] = answer.headers['set-cookie']!
+    const [cookie, device, ...more] = answer.headers['set-cookie']!
     expect(more).toEqual([])
+    expect(device).toMatch(/^onceover\.device=\w+\.[\w%]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=34560000$/)
     expect(cookie).toMatch(new RegExp(`^${COOKIE}=[\\w%]+\\.[\\w%]+; Path=/; HttpOnly; SameSite=Lax$`))
     expect((await session({ cookie: cookieOf(answer) })).json()).toEqual(answer.json())
   })
@@ -99,6 +100,21 @@ describe('signing in', () => {
     expect(retry.afterSeconds).toBeLessThanOrEqual(900)
     await runSql(site.databaseUrl, `UPDATE sign_in_failures SET since = since - interval '15 minutes'`)
     expect((await signIn({ email, password })).status).toBe(200)
+  })
+
+  test('is refused to strangers after five wrong passwords, not to a browser that signed in before or another network', async () => {
+    const { id, email, password } = await addOperator()
+    const [, device] = (await signIn({ email, password })).headers['set-cookie']!
+    const guesses = await Promise.all(Array.from({ length: 7 }, () => signIn({ email, password: 'a wrong guess' })))
+    expect(guesses.filter(({ status }) => status === 401)).toHaveLength(5)
+    expect((await signIn({ email, password })).status).toBe(429)
+    expect((await signIn({ email, password }, { 'x-forwarded-for': '203.0.113.9' })).status).toBe(200)
+    expect((await signIn({ email, password }, { cookie: device!.split(';', 1)[0]! })).status).toBe(200)
+    const audit = await get(`/api/admin/audit?target=${id}&action=session.sign_in`, bearer)
+    const refused = audit
+      .json<{ items: { outcome: string; count: number }[] }>()
+      .items.filter(({ outcome }) => outcome === 'forbidden')
+    expect(refused.reduce((sum, { count }) => sum + count, 0)).toBe(8)
   })
 
   test('refuses an unsupported content type, malformed JSON and invalid fields', async () => {

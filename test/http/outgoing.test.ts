@@ -13,8 +13,9 @@ const OPENS: Record<string, string> = {
 }
 
 const CALLS = /from 'node:(?:http|https|http2|net|tls|dgram|dns(?:\/promises)?)'|(?<!\.)\bfetch\(|new WebSocket\(/
-/** Types and tables open nothing, and a browser that fetches a path of this site asks us. */
-const HARMLESS = /^import type .*$|^import \{ STATUS_CODES \} from 'node:http'$|\bfetch\('\/(?!\/)[^']*'\)/gm
+/** Types, tables and what only reads addresses open nothing, and a browser that fetches a path of this site asks us. */
+const HARMLESS =
+  /^import type .*$|^import \{ STATUS_CODES \} from 'node:http'$|^import \{ BlockList, isIPv4, isIPv6 \} from 'node:net'$|\bfetch\('\/(?!\/)[^']*'\)/gm
 /** Generated, or an example that a page shows. */
 const NOT_OURS = ['lib/db/generated/', 'app/docs/_examples/']
 

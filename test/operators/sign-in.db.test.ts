@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Statement } from '../../lib/db/together'
 import { isRefused } from '../../lib/operators/refusal'
 import type { Sessions } from '../../lib/operators/session'
-import { countTry } from '../../lib/operators/sign-in-tries'
+import { bucketOf, countTry } from '../../lib/operators/sign-in-tries'
 import { barrier, before, tampered } from '../support/boundary'
 import { by, cookieHeader, done, openStaff, type Person, type Staff } from './staff'
 
@@ -21,6 +21,10 @@ const limited = { refused: 'rate_limited', detail: expect.any(String), afterSeco
 
 const isAdmission = (statement: Statement) => statement.text.includes('FOR SHARE OF o, a')
 const isTry = (statement: Statement) => statement.text.includes('INSERT INTO sign_in_failures')
+
+/** That succeeded, as the audit log has them. */
+const signInsOf = async ({ id }: { id: string }) =>
+  (await staff.entries(id)).filter(({ action, outcome }) => action === 'session.sign_in' && outcome === 'done')
 
 /** As if all of the window had passed. */
 const endWindow = () => staff.db.query(`UPDATE sign_in_failures SET since = since - interval '15 minutes'`)
@@ -68,10 +72,9 @@ describe('signing in with the right password', () => {
       await holder.query('SELECT FROM audit_head FOR UPDATE')
       const signing = staff.signIn(person)
       await staff.untilBlocked(1)
-      const tries = rival.query(
-        "SELECT FROM sign_in_failures WHERE email_hash = sha256(convert_to($1, 'UTF8')) FOR UPDATE NOWAIT",
-        [person.email],
-      )
+      const tries = rival.query('SELECT FROM sign_in_failures WHERE bucket = $1 FOR UPDATE NOWAIT', [
+        bucketOf(person.email, 'unknown'),
+      ])
       await expect(tries).rejects.toMatchObject({ code: '55P03' })
       await holder.query('ROLLBACK')
       done(await signing)
@@ -99,7 +102,7 @@ describe('a failed sign-in', () => {
     ]
     for (const answer of answers) expect(answer).toEqual(answers[0])
     expect(answers[0]).toEqual(wrong)
-    expect((await staff.entries(disabled.id)).map(({ action }) => action)).not.toContain('session.sign_in')
+    expect(await signInsOf(disabled)).toEqual([])
   })
 
   it('takes about the same time for a known and an unknown address', async () => {
@@ -162,7 +165,7 @@ describe('a sign-in under way', () => {
     // Made, but never let in: nobody was told its token, and it is gone in a minute.
     const [made] = await staff.sessionsOf(ada)
     expect(made!.expires_at.getTime() - Date.now()).toBeLessThan(60_000)
-    expect((await staff.entries(ada.id)).map(({ action }) => action)).not.toContain('session.sign_in')
+    expect(await signInsOf(ada)).toEqual([])
   })
 
   it.each([
@@ -180,7 +183,7 @@ describe('a sign-in under way', () => {
     await rival.query('COMMIT')
     rival.release()
     expect(await signingIn).toEqual(wrong)
-    expect((await staff.entries(ada.id)).map(({ action }) => action)).not.toContain('session.sign_in')
+    expect(await signInsOf(ada)).toEqual([])
   })
 
   it.each(changes)('leaves no session when the operator %s during its admission', async (_, change) => {
@@ -273,8 +276,10 @@ describe('guessing passwords', () => {
 
   it('fifty times at once counts each try: only five stay within the limit', async () => {
     const email = `${randomUUID()}@example.com`
-    const tries = await Promise.all(Array.from({ length: 50 }, () => countTry(staff.store, email)))
-    expect(tries.filter((tried) => !tried.limited)).toHaveLength(5)
+    const tries = await Promise.all(
+      Array.from({ length: 50 }, () => countTry(staff.store, { email, network: '10.0.0' })),
+    )
+    expect(tries.filter(({ afterSeconds }) => afterSeconds === null)).toHaveLength(5)
   })
 
   it('leaves only rows of tries in the current window', async () => {
@@ -282,8 +287,121 @@ describe('guessing passwords', () => {
     await staff.db.query(`
       INSERT INTO sign_in_failures SELECT sha256(i::text::bytea), 5, clock_timestamp() - interval '16 minutes'
       FROM generate_series(1, 150) i`)
-    for (let i = 0; i < 2; i++) await countTry(staff.store, `${randomUUID()}@example.com`)
-    expect(await staff.rows('SELECT count(*)::int AS rows FROM sign_in_failures')).toEqual([{ rows: 2 }])
+    for (let i = 0; i < 2; i++) await countTry(staff.store, { email: `${randomUUID()}@example.com`, network: '10.0.0' })
+    // Each has its network's and that of all networks.
+    expect(await staff.rows('SELECT count(*)::int AS rows FROM sign_in_failures')).toEqual([{ rows: 4 }])
+  })
+})
+
+/** As a proxy in front of us says where the request came from. */
+const from = (address: string, cookie?: { name: string; value: string }) =>
+  new Headers({
+    'x-forwarded-for': `${address}, 127.0.0.1`,
+    ...(cookie && { cookie: `${cookie.name}=${encodeURIComponent(cookie.value)}` }),
+  })
+
+describe('guessing passwords from one network', () => {
+  const guess = async (person: { email: string }, headers: Headers, times = 5) => {
+    for (let i = 0; i < times; i++)
+      expect(await staff.signIn({ email: person.email, password: `wrong guess ${i}` }, undefined, headers)).toEqual(
+        wrong,
+      )
+  }
+
+  it('locks the operator out of that network only', async () => {
+    const ada = await staff.add()
+    await guess(ada, from('198.51.100.7'))
+    for (const address of ['198.51.100.7', '198.51.100.200'])
+      expect(await staff.signIn(ada, undefined, from(address))).toEqual(limited)
+    done(await staff.signIn(ada, undefined, from('203.0.113.9')))
+    expect(await staff.signIn(ada, undefined, from('198.51.100.7'))).toEqual(limited)
+  })
+
+  it('does not lock out a browser that signed in before, on any node', async () => {
+    const ada = await staff.add()
+    const { device } = done(await staff.signIn(ada, undefined, from('198.51.100.7')))
+    await guess(ada, from('198.51.100.7'))
+    const known = from('198.51.100.7', device)
+    expect(await staff.signIn(ada, undefined, from('198.51.100.7'))).toEqual(limited)
+    done(await staff.signIn(ada, undefined, known))
+    done(await staff.signIn(ada, other, known))
+  })
+
+  it('with a known browser is limited to five tries, too', async () => {
+    const ada = await staff.add()
+    const { device } = done(await staff.signIn(ada))
+    await guess(ada, from('198.51.100.7', device))
+    expect(await staff.signIn(ada, undefined, from('203.0.113.9', device))).toEqual(limited)
+    done(await staff.signIn(ada, undefined, from('203.0.113.9')))
+  })
+
+  it('is not helped by a device cookie of another operator, or one that was not signed here', async () => {
+    const [ada, bob] = [await staff.add(), await staff.add()]
+    const { device } = done(await staff.signIn(bob))
+    await guess(ada, from('198.51.100.7'))
+    for (const value of [device.value, `x${device.value}`, 'made.up', device.value.split('.')[0]!])
+      expect(await staff.signIn(ada, undefined, from('198.51.100.7', { ...device, value }))).toEqual(limited)
+  })
+
+  it('and then from ever new ones is limited to a hundred tries for one address', async () => {
+    const ada = await staff.add()
+    const { device } = done(await staff.signIn(ada))
+    const tries = await Promise.all(
+      Array.from({ length: 150 }, (_, i) => countTry(staff.store, { email: ada.email, network: `10.0.${i}` })),
+    )
+    expect(tries.filter(({ afterSeconds }) => afterSeconds === null)).toHaveLength(100)
+    expect(await staff.signIn(ada, undefined, from('203.0.113.9'))).toEqual(limited)
+    done(await staff.signIn(ada, undefined, from('203.0.113.9', device)))
+  })
+
+  it('is not counted for sign-ins that succeed, however many', async () => {
+    const ada = await staff.add()
+    for (let i = 0; i < 99; i++) await countTry(staff.store, { email: ada.email, network: `10.0.${i}` })
+    for (let i = 0; i < 3; i++) done(await staff.signIn(ada))
+  })
+
+  it('counts against the hundred only while it is within its own five', async () => {
+    const email = `${randomUUID()}@example.com`
+    for (let i = 0; i < 120; i++) await countTry(staff.store, { email, network: '10.0.0' })
+    expect(await countTry(staff.store, { email, network: '10.0.1' })).toMatchObject({ afterSeconds: null })
+  })
+})
+
+describe('failed sign-ins in the audit log', () => {
+  const refusals = (person: { id: string }) =>
+    staff.rows<{ actor_id: string; outcome: string; count: number }>(
+      `SELECT e.actor_id, e.outcome, r.count FROM audit_entries e JOIN audit_refusals r
+         ON (r.actor_id, r.action, r.minute) = (e.actor_id, e.action, e.after ->> 'minute')
+       WHERE e.target = $1 AND e.action = 'session.sign_in' ORDER BY e.seq`,
+      [person.id],
+    )
+
+  it('are one entry for each known account and minute, with their count', async () => {
+    const ada = await staff.add()
+    for (const password of ['wrong guess 1', 'wrong guess 2', 'wrong guess 3'])
+      expect(await staff.signIn({ email: ada.email.toUpperCase(), password })).toEqual(wrong)
+    const entries = await refusals(ada)
+    // Two where a minute began in between.
+    expect(entries.length).toBeLessThanOrEqual(2)
+    for (const entry of entries) expect(entry).toMatchObject({ actor_id: ada.id, outcome: 'forbidden' })
+    expect(entries.reduce((sum, { count }) => sum + count, 0)).toBe(3)
+  })
+
+  it('count those that are refused unread, and those of a disabled operator', async () => {
+    const ada = await staff.add()
+    done(await staff.access.updateOperator(by(), { id: ada.id, disabled: true }))
+    for (let i = 0; i < 7; i++) await staff.signIn(ada)
+    // Written down before the node's next sign-in.
+    await staff.signIn({ email: `${randomUUID()}@example.com`, password: 'x' })
+    expect((await refusals(ada)).reduce((sum, { count }) => sum + count, 0)).toBe(7)
+  })
+
+  it('are not there for an address that belongs to no operator, nor for a right password', async () => {
+    const ada = await staff.add()
+    const earlier = await staff.rows('SELECT FROM audit_refusals')
+    expect(await staff.signIn({ email: `${randomUUID()}@example.com`, password: 'x' })).toEqual(wrong)
+    done(await staff.signIn(ada))
+    expect(await staff.rows('SELECT FROM audit_refusals')).toEqual(earlier)
   })
 })
 
@@ -298,6 +416,30 @@ describe('many sign-ins at once on one node', () => {
     there.open()
     await Promise.all(waiting)
     expect(await staff.signIn(nobody(), node)).toEqual(wrong)
+  })
+
+  it('by strangers do not keep out a browser that signed in before', async () => {
+    const ada = await staff.add()
+    const { device } = done(await staff.signIn(ada))
+    const there = barrier()
+    let held = false
+    const node = staff.otherNode(
+      tampered(staff.store, async (send, statement) => {
+        if (isTry(statement) && !held) {
+          held = true
+          await there.pass()
+        }
+        return send()
+      }),
+    )
+    const strangers = Array.from({ length: 50 }, () =>
+      staff.signIn({ email: 'crowd@example.com', password: 'x' }, node),
+    )
+    await there.reached
+    expect(await staff.signIn(ada, node)).toMatchObject({ refused: 'rate_limited', afterSeconds: 2 })
+    done(await staff.signIn(ada, node, from('198.51.100.7', device)))
+    there.open()
+    await Promise.all(strangers)
   })
 
   it('go on after one whose store connection is lost', async () => {

@@ -6,7 +6,7 @@ import { createOperator } from '../../lib/operators/people'
 import { isRefused, type Refused } from '../../lib/operators/refusal'
 import type { Role } from '../../lib/operators/role'
 import { openSessions, type Sessions } from '../../lib/operators/session'
-import type { SessionCookie } from '../../lib/operators/session-cookie'
+import type { OwnCookie } from '../../lib/operators/session-cookie'
 import type { SignedIn } from '../../lib/operators/sign-in'
 import { openGuard } from '../../lib/operators/use-case'
 import { accessUseCases } from '../../lib/operators/use-cases'
@@ -35,7 +35,7 @@ export function done<T>(outcome: T | Refused): T {
   return outcome
 }
 
-export const cookieHeader = ({ name, value }: Pick<SessionCookie, 'name' | 'value'>): Headers =>
+export const cookieHeader = ({ name, value }: Pick<OwnCookie, 'name' | 'value'>): Headers =>
   new Headers({ cookie: `${name}=${encodeURIComponent(value)}` })
 
 export async function openStaff() {
@@ -52,8 +52,8 @@ export async function openStaff() {
   const signIn = (
     { email, password }: { email: string; password: string },
     on: Sessions = sessions,
-  ): Promise<SignedIn | Refused> =>
-    on.signIn({ email, password, headers: new Headers(), requestId: `req_${randomUUID()}` })
+    headers = new Headers(),
+  ): Promise<SignedIn | Refused> => on.signIn({ email, password, headers, requestId: `req_${randomUUID()}` })
 
   return {
     ...bench,
