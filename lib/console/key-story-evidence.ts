@@ -37,6 +37,15 @@ const NONE: Cell = { kind: 'nothing', why: '–' }
 const NOT_FETCHED: Cell = { kind: 'nothing', why: 'not fetched' }
 const text = (value: string | null | undefined): Cell => (value ? { kind: 'text', text: value } : NONE)
 
+/** What is booked for the key itself, unless that was reversed. */
+export const bookingOf = (ledger: KeyDetail['ledger']) => ledger.find(({ own, reversedAt }) => own && !reversedAt)
+
+/** What is booked stands for itself: a person may have accepted other money than was asked for. */
+function ours(ledger: KeyDetail['ledger'], asked: { cents: number; currency: string } | null) {
+  const booking = bookingOf(ledger)
+  return booking ? { cents: booking.amountCents, currency: booking.currency } : asked
+}
+
 /** The latest that the provider itself said; its word in a call is as good as in a look-up, and says less. */
 export function seenOf({ evidence, ledger }: Pick<KeyDetail, 'evidence' | 'ledger'>): Seen | null {
   const said = evidence.filter(({ source }) => source !== 'operator')
@@ -45,7 +54,7 @@ export function seenOf({ evidence, ledger }: Pick<KeyDetail, 'evidence' | 'ledge
     const { createdAt: at, source, verdict, ref, object } = best
     return { at, source: source as Seen['source'], verdict, ref, object }
   }
-  const own = ledger.find((entry) => entry.own)
+  const own = bookingOf(ledger)
   if (!own) return null
   const source = evidence.some((one) => one.source === 'operator') ? 'operator' : 'owner'
   const verdict = own.status === 'succeeded' ? 'succeeded' : 'declined'
@@ -75,7 +84,7 @@ function compareOrder(detail: Compared, seen: Seen | null): ComparedField[] {
   return [
     reference(detail, seen),
     status(order?.status ?? null, seen),
-    amount(wanted, order && { cents: order.amountCents, currency: order.currency }, seen),
+    amount(wanted, ours(detail.ledger, order && { cents: order.amountCents, currency: order.currency }), seen),
     field('Order', NONE, text(order?.id), fromKey(seen)),
     field('Customer', asked ? text(asked.customerId) : erased(detail), text(order?.customerId), fromKey(seen)),
     field(
@@ -111,7 +120,7 @@ function compareRefund(detail: Compared, seen: Seen | null): ComparedField[] {
   return [
     reference(detail, seen),
     status(refund?.status ?? null, seen),
-    amount(wanted, refund && { cents: refund.amountCents, currency }, seen),
+    amount(wanted, ours(detail.ledger, refund && { cents: refund.amountCents, currency }), seen),
     field('Order', text(request?.params.id), text(refund?.orderId ?? order?.id), fromKey(seen)),
     field('Customer', NONE, text(order?.customerId), fromKey(seen)),
     field('Reason', masked(detail, 'reason'), { kind: 'nothing', why: 'as requested' }, fromKey(seen)),
@@ -144,7 +153,7 @@ function field(name: string, request: Cell, ours: Cell, provider: Cell): Compare
 }
 
 function reference({ ledger }: Compared, seen: Seen | null): ComparedField {
-  const own = ledger.find((entry) => entry.own)?.providerRef ?? null
+  const own = bookingOf(ledger)?.providerRef ?? null
   const ours = text(own)
   const there = seen?.ref ?? null
   const provider = seen ? text(there) : NOT_FETCHED

@@ -43,7 +43,7 @@ export async function reverseEntry(
   const [booking] = await store.query<Booking>(sql`
     SELECT l.kind, l.provider_ref AS ref, l.record_id, l.reversed_at IS NULL AS counts,
       EXISTS (${evidenceFor(sql`e.source = 'operator' AND e.detail->>'provider' IS DISTINCT FROM e.verdict`)})
-        AND NOT EXISTS (${evidenceFor(sql`e.source <> 'operator' AND NOT coalesce((e.detail->>'differs')::boolean, false)`)})
+        AND NOT EXISTS (${evidenceFor(sql`e.source <> 'operator'`)})
         AS by_verdict
     FROM ledger_entries l WHERE l.id = ${id}`)
   if (!booking) return refuse('not_found')

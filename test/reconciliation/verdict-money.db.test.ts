@@ -210,6 +210,15 @@ describe('reversing a booking', () => {
     },
   )
 
+  it('is refused where a person accepted the money that the provider reported', async () => {
+    const executed = { kind: 'succeeded', ref, shown: { effect: 'charge', ...ONE_YEN } } as const
+    const webhook = { recordId: key.id, source: 'webhook', sourceId: ref, attempt: null } as const
+    await keepEvidence(bench.store, { ...webhook, executed, differs: true })
+    unreachableByKey()
+    await resolve({ version: key.version + 1, accept: ONE_YEN })
+    expect(await reverse()).toMatchObject({ refused: 'not_reversible' })
+  })
+
   it('is refused for an operator, and for an entry that there is not', async () => {
     unreachableByKey()
     await resolve()

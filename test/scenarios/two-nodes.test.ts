@@ -224,7 +224,7 @@ describe('a 202-accepted request on nodes without a worker', () => {
       await node.kill()
     })
     expect((await one.order(slow.key, slow.body)).status).toBe(202)
-    const unknown = await one.order(slow.key, slow.body, { prefer: 'wait=20' })
+    const unknown = await one.order(slow.key, slow.body, { prefer: 'wait=10' })
     expectProblem(unknown, 409, 'idempotency_outcome_unknown', 'later')
   })
 

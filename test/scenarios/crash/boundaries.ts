@@ -108,8 +108,11 @@ function placesOf(trail: readonly Told[], isBooked: boolean): Pick<Place, 'step'
 }
 
 const POOLS = ['onceover', 'onceover-sandbox']
-/** Counted for a tenant now and then, in whoever's name: no part of the work on a record. */
-const BESIDE = /\btenant_usage\b/
+/**
+ * No part of the work on a record: what is counted for a tenant now and then, in whoever's name, and the mark that a
+ * person asks about it.
+ */
+const BESIDE = /\btenant_usage\b|\bSET asking_until\b/
 
 /** From the first step to the last: what comes before and after is no part of the work on a record. */
 function gapsOf(trail: readonly Told[]): string[] {

@@ -67,6 +67,9 @@ export async function ask(play: Play, url: string, leg: string): Promise<Answer>
 
 export const isFinal = (answer: Answer) => saidBy(toldBy(answer)) === 'final'
 
+/** People ask about one key at most once a second. */
+const ASK_PAUSE_MS = 1000
+
 /** To the final answer. `legs` grows as they begin, for whoever watches. */
 export async function playOut(play: Play, world: World, legs: string[] = [], from = 1): Promise<void> {
   const begin = (leg: string) => {
@@ -79,7 +82,8 @@ export async function playOut(play: Play, world: World, legs: string[] = [], fro
     if (isFinal(answer) || play.isOver) return
     let record = await restingRecord(play, world)
     while (record.state === 'unknown') {
-      if (foundOut > 0 || play.flow.isPatient) await sleep(Math.max(0, record.settlesInMs ?? 0) + 1)
+      if (foundOut > 0 || play.flow.isPatient)
+        await sleep(Math.max(foundOut > 0 ? ASK_PAUSE_MS : 0, record.settlesInMs ?? 0) + 1)
       const leg = begin(`${play.flow.foundOutBy ?? 'look-up'}${++foundOut}`)
       if (play.flow.foundOutBy === 'webhook') await deliver(play, world, leg)
       else await lookUp(play, world.server, record.id, leg)

@@ -133,7 +133,11 @@ function Resolve({ subject, draft, setDraft, onClose }: ResolveProps) {
           />
           {failure && <Failure>{failure}</Failure>}
         </form>
-        <Consequences subject={subject} verdict={verdict} providerRef={ref} />
+        <Consequences
+          subject={draft.accepts && subject.accept ? { ...subject, amount: subject.accept.words } : subject}
+          verdict={verdict}
+          providerRef={ref}
+        />
       </div>
     </Dialog>
   )

@@ -22,7 +22,7 @@ export function Paging({ view, previous, next, matches }: PagingProps) {
   const [back, on] = view.sort === 'createdAt' ? ['Older', 'Newer'] : ['Newer', 'Older']
   return (
     <footer className="flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line bg-bg px-(--gutter) py-2 max-wide:mt-auto">
-      <p className="min-w-0 flex-1 text-12 text-text-2">
+      <p className="min-w-0 flex-1 text-12 text-text-2 max-wide:basis-full">
         <Suspense fallback="Counting.">
           <Count matches={matches} filtered={isFiltered(view)} />
         </Suspense>{' '}

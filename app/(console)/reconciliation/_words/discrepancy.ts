@@ -32,6 +32,12 @@ export function discrepancyWords({
         sentence: `The provider has a ${noun} that we never booked.`,
       }
     case 'paid_without_charge':
+      if (detail.reversed)
+        return {
+          ...sides,
+          title: 'Answered as paid, and reversed',
+          sentence: `The booking of a ${noun} was reversed. The stored answer and the order still report it.`,
+        }
       return {
         ...sides,
         title: 'Booked, and not at the provider',

@@ -1,6 +1,7 @@
 // Which actions a key offers, and a sentence for each: what it does, or why it is off. The use cases refuse by
 // themselves; this only says so before anybody asks.
 import type { KeyDetail } from '../../../../../lib/console/key-detail'
+import { bookingOf } from '../../../../../lib/console/key-story-evidence'
 import type { State } from '../../../../../lib/idempotency/states'
 import { mayAct, type Role } from '../../../../../lib/operators/role'
 import { isPast } from './verdict'
@@ -77,11 +78,11 @@ function resumeOf({ state, deadLetteredAt }: KeyDetail['record']): Offer {
 }
 
 /** The key's own booking, where it counts and a person's verdict made it. */
-export const bookingOfVerdict = ({ ledger, evidence }: KeyDetail) =>
-  ledger.find(
-    ({ own, reversedAt, providerRef }) =>
-      own && !reversedAt && evidence.some(({ source, ref }) => source === 'operator' && ref === providerRef),
-  )
+export function bookingOfVerdict({ ledger, evidence }: KeyDetail) {
+  const booking = bookingOf(ledger)
+  const sources = evidence.filter(({ ref }) => ref === booking?.providerRef).map(({ source }) => source)
+  return sources.length > 0 && sources.every((source) => source === 'operator') ? booking : undefined
+}
 
 function reverseOf(detail: KeyDetail, role: Role): Offer | null {
   if (!bookingOfVerdict(detail)) return null

@@ -2,6 +2,7 @@
 // more than the record, the ledger and the evidence do.
 
 import type { KeyDetail } from '../../../../../lib/console/key-detail'
+import { bookingOf } from '../../../../../lib/console/key-story-evidence'
 import { isLeftToPeople } from '../../../../../lib/reconciliation/left-to-people'
 import { money, plural } from '../../../../_ui/words'
 
@@ -82,12 +83,26 @@ function completed(detail: KeyDetail): string {
 function outcome(detail: KeyDetail, status: number): string {
   const deed = deedOf(detail)
   if (status >= 200 && status < 300) {
+    if (isReversed(detail)) return `Answered ${status}, and its booking was reversed: no ${deed.noun} is booked for it.`
+    const accepted = acceptedAmount(detail)
+    if (accepted)
+      return `${deed.did} ${accepted} instead of ${amountOf(detail)}, which a person accepted, and answered ${status}.${since(detail)}`
     const once = isDoubted(detail) ? '' : ' once'
     return `${withAmount(deed.did, detail)}${once}, and answered ${status}.${since(detail)}`
   }
   if (status === 402) return `Declined by the provider, and answered 402. ${nothing(deed)}.`
   if (status === 408) return `Abandoned: nobody ran it in time, and it answered 408. ${nothing(deed)}.`
   return `${REFUSED[status] ?? 'Refused'}, and answered ${status}. ${nothing(deed)}.`
+}
+
+const isReversed = ({ ledger }: KeyDetail): boolean =>
+  ledger.some(({ own, reversedAt }) => own && reversedAt !== null) && !bookingOf(ledger)
+
+/** What is booked, where that is not what was asked for. */
+function acceptedAmount(detail: KeyDetail): string | null {
+  const booking = bookingOf(detail.ledger)
+  const booked = booking && money(booking.amountCents, booking.currency)
+  return booked && booked !== amountOf(detail) ? booked : null
 }
 
 /** What became of the order afterwards. */
@@ -99,7 +114,11 @@ function since({ order, record }: KeyDetail): string {
 
 const isDoubted = ({ discrepancies }: KeyDetail): boolean => discrepancies.some(({ closedAt }) => closedAt === null)
 
-const doubt = (detail: KeyDetail): string => (isDoubted(detail) ? ' The provider says otherwise: see Evidence.' : '')
+/** The sentence itself says what was reversed or accepted. */
+const doubt = (detail: KeyDetail): string =>
+  isDoubted(detail) && !isReversed(detail) && !acceptedAmount(detail)
+    ? ' The provider says otherwise: see Evidence.'
+    : ''
 
 function retryable(detail: KeyDetail): string {
   const { record } = detail
