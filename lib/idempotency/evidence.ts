@@ -37,7 +37,7 @@ export async function applyEvidence(
 
 /** What a record stands for never changes, so this may be asked before the record is locked. */
 async function speaksOfOtherMoney(
-  { store }: Witnessing,
+  { store, step }: Witnessing,
   operations: { get(endpoint: string): AnyOperation | undefined },
   recordId: string,
   executed: Executed,
@@ -45,5 +45,8 @@ async function speaksOfOtherMoney(
   const found = executed.shown && (await findWithRequest(store, recordId))
   const operation = found && operations.get(found.record.endpoint)
   if (!operation || !found.record.resource) return false
-  return isOfOtherMoney(operation, await recallAttempt(operation, found), executed)
+  await step?.('found')
+  const attempt = await recallAttempt(operation, found)
+  await step?.('recalled')
+  return isOfOtherMoney(operation, attempt, executed)
 }

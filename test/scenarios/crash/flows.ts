@@ -67,9 +67,10 @@ const OVERSLEPT: Omit<Flow, 'kind'> = {
   behaviour: 'ok',
   pause: { leg: 'request1', step: 'called', what: 'overslept' },
 }
+// Only a retry of a record in doubt asks the provider before it calls.
 const RETRY_OVERSLEPT: Omit<Flow, 'kind'> = {
-  name: 'refused once; the retry overslept',
-  behaviour: 'refused_once',
+  name: 'timeout, lost; the retry overslept',
+  behaviour: 'timeout_lost_once',
   isPatient: true,
   pause: { leg: 'request2', step: 'looked_up', what: 'overslept' },
 }
