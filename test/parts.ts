@@ -117,9 +117,9 @@ export const PARTS: readonly Part[] = [
   {
     name: 'upgrade',
     command: 'proof',
-    what: 'a database of the first release is migrated under traffic',
-    files: scenarios('upgrade', 'upgrade-stops'),
-    minutes: 0.5,
+    what: 'a database of the first release is migrated under traffic; one is replicated to another server',
+    files: scenarios('upgrade', 'upgrade-stops', 'logical-replication'),
+    minutes: 0.8,
     workers: 2,
     limitMinutes: 10,
   },
