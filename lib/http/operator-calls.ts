@@ -1,6 +1,7 @@
 // Every call of the operator API, in the order in which the reference shows them.
 import { createOperator, endOperatorSessions, listOperators, showSession, updateOperator } from './operator/access'
 import { verifyAudit } from './operator/audit-chain'
+import { eraseCustomer } from './operator/customers'
 import { exportKeys } from './operator/export'
 import { closeDiscrepancy, listAudit, listDiscrepancies, listMisuse, showStats } from './operator/insight'
 import { expireKey, previewResolution, reconcileKey, resolveKey, resumeKey, runKeyAgain } from './operator/key-actions'
@@ -24,6 +25,7 @@ export const OPERATOR_CALLS: readonly AnyOperatorCall[] = [
   resumeKey,
   expireKey,
   reverseEntry,
+  eraseCustomer,
   runBulk,
   runSweeper,
   runReaper,

@@ -10,6 +10,7 @@ import type { Guard, UseCase } from '../operators/use-case'
 import { createBulkRun, MAX_KEYS } from './bulk'
 import type { BulkActionName } from './bulk-action'
 import { DAEMONS, type DaemonKind } from './daemon'
+import { type Erased, type Erasure, eraseCustomer } from './erase-customer'
 import { expireKey } from './expire-key'
 import { type KeyDecision, runKeyAgain } from './run-again'
 import { listRunItems, listRuns, type RunCursor, type RunFilter, type RunItem } from './run-history'
@@ -33,6 +34,7 @@ type NewBulk<Filter extends object> = { action: BulkActionName; reason: string }
 export interface MaintenanceUseCases<Shown extends object, Filter extends object> {
   expireKey: UseCase<KeyDecision, Shown>
   runKeyAgain: UseCase<KeyDecision, Shown>
+  eraseCustomer: UseCase<Erasure, Erased>
   runDaemon: Record<DaemonKind, UseCase<NewRun, Run>>
   runBulk: UseCase<NewBulk<Filter>, Run>
   listRuns: UseCase<
@@ -72,6 +74,9 @@ export function maintenanceUseCases<Shown extends object, Filter extends object>
     })
 
   return {
+    eraseCustomer: guard({ action: 'customer.erase', role: 'admin', target: ({ id }) => id }, (call, asked) =>
+      eraseCustomer({ store, observe, operations }, call, asked),
+    ),
     expireKey: guard(
       { action: 'key.expire', role: 'operator', target: ({ id }) => id },
       async (call, asked) =>

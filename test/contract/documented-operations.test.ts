@@ -17,6 +17,7 @@ const BLOCKS = [
   commandsUnder('docs/operations.md', 'Who did what'),
   commandsUnder('docs/operations.md', 'Tenants and their API keys'),
   commandsUnder('docs/operations.md', 'People and tokens'),
+  commandsUnder('docs/operations.md', 'Erase what a customer left'),
 ].flat()
 
 let site: Site

@@ -3,7 +3,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OPERATOR_CALLS } from '../../lib/http/operator-calls'
 import { ROLES, type Role } from '../../lib/operators/role'
-import { ADMIN_TOKEN, type Answer, freshKey, type OrderView, orderBody, type RefundView, send } from '../support/client'
+import {
+  ADMIN_TOKEN,
+  type Answer,
+  API_KEY,
+  freshKey,
+  type OrderView,
+  orderBody,
+  type RefundView,
+  send,
+  until,
+} from '../support/client'
 import { expectProblem } from '../support/problem'
 import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
 import { runSql } from '../support/tenant'
@@ -151,4 +161,32 @@ test('the client itself still gets its own words, first and replayed', async () 
   expect(again.bytes.equals(first.bytes)).toBe(true)
   const refund = await site.client.refund(first.json<OrderView>().id, freshKey(), { reason: REASON })
   expect(refund.json<RefundView>().reason).toBe(REASON)
+})
+
+test('what an admin erases is gone for the client too: 410 instead of the replay, an order without its note', async () => {
+  const key = freshKey()
+  const customerId = 'cus of ünïcode/1?'
+  const order = { ...orderBody({ note: NOTE, paymentMethod: PAYMENT_METHOD }), customerId }
+  const { id } = (await site.client.order(key, order)).json<OrderView>()
+  const path = `/api/admin/customers/${encodeURIComponent(customerId)}/erase`
+  expectProblem(await as('operator', path, 'POST', { reason: 'asked for' }), 403, 'forbidden', 'none')
+  expectProblem(await as('admin', path, 'POST', {}), 400, 'invalid_request', 'same')
+  const erased = await as('admin', path, 'POST', { reason: 'asked for' })
+  expect([erased.status, erased.json()]).toEqual([
+    200,
+    { customerId, tenantId: ids.tenants, orders: 1, refunds: 0, keys: 1, open: [] },
+  ])
+  // A node may still have the answer in memory, for a second at most.
+  await until(
+    () => site.client.order(key, order),
+    ({ status }) => status === 410,
+  )
+  const shown = await send(new URL(`/api/orders/${id}`, site.url), { headers: { authorization: `Bearer ${API_KEY}` } })
+  expect(shown.json<OrderView>()).toMatchObject({ note: null, amountCents: 2500, status: 'paid' })
+  expectProblem(
+    await as('admin', '/api/admin/customers/cus_nobody/erase', 'POST', { reason: 'asked for' }),
+    404,
+    'not_found',
+    'none',
+  )
 })

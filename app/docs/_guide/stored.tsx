@@ -52,8 +52,10 @@ export function Stored() {
         Erased means set to null in the database; its backups are its operators’ own. An operator can end a key before
         its time, which erases request and answer at once and on every node within a second: ask for it where somebody’s
         data has to go. In the console the payment method and what a customer wrote are masked, and unmasking is an act
-        with a reason that is logged. The service’s logs have request ids and, where something went wrong, what; API
-        keys, payment methods and other secrets are masked in them. Put no personal data into keys and request ids.
+        with a reason that is logged. Orders and refunds keep payment method, note and reason for good; an operator can
+        erase those of one customer, which also ends the keys that hold them: a retry then gets 410. The service’s logs
+        have request ids and, where something went wrong, what; API keys, payment methods and other secrets are masked
+        in them. Put no personal data into keys and request ids.
       </p>
     </Chapter>
   )
