@@ -95,7 +95,7 @@ const answersAll = fc.asyncProperty(fc.array(badRequest, { minLength: 1, maxLeng
   before = null
   const allowed = await sendAll(program)
   const end = await (allowed.has('all') ? storedAtRest() : stored())
-  const audit = allowed.has('audit') ? ['public.audit_entries', 'public.audit_head'] : []
+  const audit = allowed.has('audit') ? ['public.audit_entries', 'public.audit_head', 'public.audit_refusals'] : []
   const wrong = changedTables(start, end).filter((name) => !audit.includes(name))
   if (!allowed.has('all')) expect(wrong).toEqual([])
   before = end

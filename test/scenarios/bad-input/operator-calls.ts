@@ -19,6 +19,7 @@ const THINGS = {
   tok: '@token@',
   key: '@key@',
   dis: '@discrepancy@',
+  pay: '@payment@',
 }
 const ULID = '01jcq2h8k3v9x4m6n7p8q9r0s1'
 

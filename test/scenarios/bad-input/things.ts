@@ -35,6 +35,7 @@ export async function makeThings(url: string, databaseUrl: string): Promise<Reco
     'revoked-key': revoked.apiKey,
     'used-key': used,
     order: order.id,
+    payment: order.payment!.id,
     refund: refund.id,
     'other-order': other.json<OrderView>().id,
     record: record!.id,
