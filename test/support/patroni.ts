@@ -1,50 +1,35 @@
 // Two PostgreSQL servers under Patroni and etcd behind HAProxy, set up as docs/scaling.md says, on loopback and on a
 // folder of their own. A server with its Patroni stands for a machine: both are killed at once. Everything ends with the
 // process that started it, however that ends.
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { freePort } from '../../scripts/port'
-import { type ServerAccount, serverAccount } from '../../scripts/postgres-account'
-import { withoutPgVariables } from '../../scripts/postgres-binaries'
+import { serverAccount } from '../../scripts/postgres-account'
 import { createDatabase, withClient } from '../../scripts/postgres-client'
 import { until } from './client'
-import { findPrograms, type Programs } from './failover-programs'
+import { findPrograms } from './failover-programs'
+import { type Machine, PASSWORD, prepareMachine, signal, startEtcd, startHaproxy } from './patroni-machine'
 import { guard } from './postgres'
 
-const root = path.resolve(import.meta.dirname, '..', '..')
 const DATABASE = 'onceover'
-const PASSWORD = 'postgres-of-the-failover-proof'
-/** A program goes when our end of its standard input does. Its process id is the first line. */
-const UNTIL_HUNG_UP = '"$@" >>"$LOG" 2>&1 & echo $!; cat >/dev/null; kill $! 2>/dev/null; wait $!'
-/** For programs to start and for a killed server to follow the new primary, on a machine that does other things too. */
+/** For a killed server to follow the new primary, on a machine that does other things too. */
 const PATIENCE_MS = 120_000
 const CHECK_LIMIT_MS = 1000
 
-export type Death = 'machine' | 'server' | 'frozen machine'
+/** Of the primary, as a machine or by its server alone, or of the standby. A frozen machine is silent first. */
+export type Death = 'machine' | 'server' | 'frozen machine' | 'standby'
 
 export interface Patroni {
   /** The database on whichever server is the primary, by HAProxy. */
   url: string
-  /** The name of the server that leads, or null. */
-  leader(): Promise<string | null>
-  /** Waits until one server leads and the other one has all that it has; says who leads. */
-  whole(): Promise<string>
-  /** SIGKILL for the primary. A frozen machine is silent at first and killed once another one leads. */
+  /** Waits until one server leads and the other one has what it has. */
+  whole(): Promise<void>
+  /** SIGKILL. What died is started again once the other one does without it. */
   kill(how: Death): Promise<void>
   /** From now on the standby gets nothing, as on a slow network. */
   holdReplication(): Promise<void>
-  close(): Promise<void>
-}
-
-interface Machine {
-  name: string
-  restPort: number
-  data: string
-  start(): Promise<void>
-  pid(): number
   close(): Promise<void>
 }
 
@@ -102,60 +87,49 @@ function operate(machines: readonly Machine[], url: string, synchronous: boolean
     return row && row.sync === synchronous ? { pid: row.pid, hasAll: row.has_all } : null
   }
 
-  async function whole(): Promise<string> {
-    const found = await until(
-      async () => {
-        const seen = await standby().catch(() => null)
-        const name = await leader()
-        const ready = seen?.hasAll && name && (!synchronous || (await isNamedSynchronous(machines)))
-        return ready ? name : null
-      },
-      (name) => name !== null,
+  async function whole(): Promise<void> {
+    const hasAll = async () => (await standby().catch(() => null))?.hasAll
+    const promotable = async () => !synchronous || (await isNamedSynchronous(machines))
+    await until(
+      async () => (await hasAll()) && (await leader()) && (await promotable()),
+      (ready) => Boolean(ready),
       PATIENCE_MS,
     )
-    return found!
   }
 
   async function kill(how: Death): Promise<void> {
     const name = await leader()
-    const machine = machines.find((one) => one.name === name)!
-    const processes = await serverProcesses(machine)
-    const all = how === 'server' ? processes : [machine.pid(), ...processes]
+    const dying = machines.find((one) => (one.name === name) === (how !== 'standby'))!
+    const another = () => until(leader, (now) => now !== null && now !== name, PATIENCE_MS)
+    const processes = await dying.serverProcesses()
+    if (how !== 'server') processes.unshift(dying.pid())
     if (how === 'frozen machine') {
-      signal(all, 'SIGSTOP')
-      await until(leader, (now) => now !== null && now !== name, PATIENCE_MS)
+      signal(processes, 'SIGSTOP')
+      await another()
     }
-    signal(all, 'SIGKILL')
+    signal(processes, 'SIGKILL')
+    // Its Patroni, which lives, starts it again.
     if (how === 'server') return
-    await until(leader, (now) => now !== null && now !== name, PATIENCE_MS)
-    await machine.start()
+    await (how === 'standby' ? until(() => isAlone().catch(() => false), Boolean, PATIENCE_MS) : another())
+    await dying.start()
+  }
+
+  /** The primary waits for no standby any more. */
+  async function isAlone(): Promise<boolean> {
+    const [row] = await rowsOf<{ none: boolean }>(
+      url,
+      `SELECT current_setting('synchronous_standby_names') = '' AS none`,
+    )
+    return row!.none
   }
 
   return {
-    leader,
     whole,
     kill,
     async holdReplication() {
       signal([(await standby())!.pid], 'SIGSTOP')
     },
   }
-}
-
-/** The postmaster first, and stopped, so that it starts no further process. */
-async function serverProcesses({ data }: Pick<Machine, 'data'>): Promise<number[]> {
-  const postmaster = Number.parseInt(await readFile(path.join(data, 'postmaster.pid'), 'utf8'), 10)
-  signal([postmaster], 'SIGSTOP')
-  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(postmaster)], { encoding: 'utf8' })
-  return [postmaster, ...children.split('\n').filter(Boolean).map(Number)]
-}
-
-function signal(pids: readonly number[], name: NodeJS.Signals): void {
-  for (const pid of pids)
-    try {
-      process.kill(pid, name)
-    } catch {
-      // It has ended meanwhile.
-    }
 }
 
 const restOf = ({ restPort }: Pick<Machine, 'restPort'>, page: string) =>
@@ -183,163 +157,4 @@ async function isNamedSynchronous(machines: readonly Machine[]): Promise<boolean
 
 function rowsOf<Row extends object>(url: string, text: string): Promise<Row[]> {
   return withClient(url, async (client) => (await client.query<Row>(text)).rows)
-}
-
-interface Place {
-  programs: Programs
-  folder: string
-  account: ServerAccount
-}
-
-async function startEtcd({ programs, folder, account }: Place) {
-  const [port, peers] = [await freePort(), await freePort()]
-  const data = await ownFolder(path.join(folder, 'etcd'), account)
-  const urls = { clients: `http://127.0.0.1:${port}`, peers: `http://127.0.0.1:${peers}` }
-  const args = [
-    ...['--name', 'e', '--data-dir', data, '--logger', 'zap'],
-    ...['--listen-client-urls', urls.clients, '--advertise-client-urls', urls.clients],
-    ...['--listen-peer-urls', urls.peers, '--initial-advertise-peer-urls', urls.peers],
-    ...['--initial-cluster', `e=${urls.peers}`],
-  ]
-  const started = await startProgram({ folder, account, log: 'etcd', file: programs.etcd, args })
-  const answers = () =>
-    fetch(`${urls.clients}/health`).then(
-      (answer) => answer.ok,
-      () => false,
-    )
-  await until(answers, (ok) => ok, PATIENCE_MS)
-  return { port, close: started.close }
-}
-
-interface MachinePlace extends Place {
-  name: string
-  port: number
-  restPort: number
-  etcdPort: number
-  synchronous: boolean
-}
-
-async function prepareMachine(place: MachinePlace): Promise<Machine> {
-  const { programs, folder, account, name, restPort } = place
-  const own = await ownFolder(path.join(folder, name), account)
-  const data = path.join(own, 'data')
-  const file = path.join(own, 'patroni.json')
-  await writeFile(file, JSON.stringify(patroniSettings(place, own, data), null, 1), { mode: 0o600 })
-  await account.own(file)
-  let running: Awaited<ReturnType<typeof startProgram>> | null = null
-  return {
-    name,
-    restPort,
-    data,
-    async start() {
-      await running?.close()
-      running = await startProgram({ folder, account, log: `patroni-${name}`, file: programs.patroni, args: [file] })
-    },
-    pid: () => running!.pid,
-    /** At once: what is in it is not needed any more. */
-    async close() {
-      if (running) signal([running.pid, ...(await serverProcesses({ data }).catch(() => []))], 'SIGKILL')
-      await running?.close()
-    },
-  }
-}
-
-/** JSON is YAML too. */
-function patroniSettings(
-  { programs, name, port, restPort, etcdPort, synchronous }: MachinePlace,
-  own: string,
-  data: string,
-) {
-  const at = `127.0.0.1:${port}`
-  return {
-    scope: DATABASE,
-    name,
-    restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
-    etcd3: { host: `127.0.0.1:${etcdPort}` },
-    bootstrap: {
-      dcs: {
-        ...{
-          ttl: 10,
-          loop_wait: 2,
-          retry_timeout: 4,
-          primary_start_timeout: 0,
-          synchronous_mode: synchronous,
-          maximum_lag_on_failover: 64 * 2 ** 20,
-        },
-        postgresql: { use_pg_rewind: true, parameters: { max_connections: 200, wal_keep_size: '256MB' } },
-      },
-      initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }, 'data-checksums'],
-    },
-    postgresql: {
-      ...{ listen: at, connect_address: at, data_dir: data, bin_dir: programs.postgresql },
-      pgpass: path.join(own, 'pgpass'),
-      pg_hba: ['host all all 127.0.0.1/32 scram-sha-256', 'host replication standby 127.0.0.1/32 scram-sha-256'],
-      authentication: {
-        superuser: { username: 'postgres', password: PASSWORD },
-        replication: { username: 'standby', password: PASSWORD },
-      },
-      parameters: { unix_socket_directories: own },
-    },
-  }
-}
-
-async function startHaproxy({ programs, folder, account, ports }: Place & { ports: [string, number, number][] }) {
-  const port = await freePort()
-  const config = ports.reduce(
-    (text, [name, server, rest]) =>
-      text.replace(new RegExp(`server ${name} .*`), `server ${name} 127.0.0.1:${server} check port ${rest}`),
-    (await recommended()).replace(/bind .*/, `bind 127.0.0.1:${port}`),
-  )
-  const file = path.join(folder, 'haproxy.cfg')
-  await writeFile(file, config)
-  const { close } = await startProgram({
-    folder,
-    account,
-    log: 'haproxy',
-    file: programs.haproxy,
-    args: ['-db', '-f', file],
-  })
-  return { port, close }
-}
-
-/** The haproxy.cfg of docs/scaling.md: what it recommends is what is tested. */
-async function recommended(): Promise<string> {
-  const page = await readFile(path.join(root, 'docs', 'scaling.md'), 'utf8')
-  return /```haproxy\n([\s\S]*?)```/.exec(page)![1]!
-}
-
-async function ownFolder(folder: string, account: ServerAccount): Promise<string> {
-  await mkdir(folder, { mode: 0o700 })
-  await account.own(folder)
-  return folder
-}
-
-interface Start {
-  folder: string
-  account: ServerAccount
-  log: string
-  file: string
-  args: readonly string[]
-}
-
-async function startProgram({ folder, account, log, file, args }: Start) {
-  const { command, args: all, options } = account.command(file, args)
-  const logFile = path.join(folder, `${log}.log`)
-  await writeFile(logFile, '', { flag: 'a' })
-  await account.own(logFile)
-  const child = spawn('/bin/sh', ['-c', UNTIL_HUNG_UP, 'sh', command, ...all], {
-    ...options,
-    env: { ...withoutPgVariables(), LOG: logFile },
-    cwd: '/',
-    stdio: ['pipe', 'pipe', 'ignore'],
-  })
-  const exited = once(child, 'exit')
-  const [first] = await once(child.stdout!, 'data')
-  return {
-    pid: Number(first),
-    async close() {
-      child.stdin!.end()
-      await exited
-    },
-  }
 }
