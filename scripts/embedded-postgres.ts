@@ -13,7 +13,7 @@ const RECONNECT_MS = 500
 // Two nodes with pools of their own, the job engine, a test and a person with psql fit at the same time.
 const CONNECTIONS = 200
 // What a process opens at most (docs/scaling.md), for each that a node has beyond its first.
-const CONNECTIONS_A_PROCESS = 37
+const CONNECTIONS_A_PROCESS = 42
 
 export interface EmbeddedDatabase {
   readonly url: string

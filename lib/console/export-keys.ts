@@ -7,7 +7,7 @@ import type { KeyFilter } from './keys-filter'
 import { type KeyList, listKeys, type PlacedKey } from './list-keys'
 import { findOperatorRecords, type OperatorRecord } from './record-view'
 
-const BATCH = 1000
+const BATCH = 250
 
 export type ExportedKey = OperatorRecord & KeyFacts
 

@@ -27,7 +27,13 @@ export interface KeysPageUseCases {
   exportKeys: UseCase<Export, AsyncGenerator<ExportedKey[]>>
 }
 
-export function keysPageUseCases(store: Store, guard: Guard): KeysPageUseCases {
+interface KeysPageParts {
+  store: Store
+  /** For exports, which take long. */
+  exports: Pick<Store, 'query'>
+}
+
+export function keysPageUseCases({ store, exports }: KeysPageParts, guard: Guard): KeysPageUseCases {
   return {
     seeKeys: guard({ action: 'key.list', role: 'viewer' }, (_, asked) => readKeyRows(store, asked)),
     watchKeys: guard({ action: 'key.list', role: 'viewer' }, (_, watched) => watchKeys(store, watched)),
@@ -39,6 +45,6 @@ export function keysPageUseCases(store: Store, guard: Guard): KeysPageUseCases {
     pickKeys: guard({ action: 'key.list', role: 'viewer' }, (_, { filter }) => selectKeyIds(store, filter, MAX_KEYS)),
     countStates: guard({ action: 'key.list', role: 'viewer' }, (_, scope) => countStates(store, scope)),
     suggestValues: guard({ action: 'key.list', role: 'viewer' }, (_, asked) => suggestValues(store, asked)),
-    exportKeys: guard({ action: 'key.export', role: 'viewer' }, (_, asked) => exportKeys(store, asked)),
+    exportKeys: guard({ action: 'key.export', role: 'viewer' }, (_, asked) => exportKeys(exports, asked)),
   }
 }

@@ -58,7 +58,7 @@ export const operatorServices = (): OperatorServices =>
 
 function openOperatorServices(): OperatorServices {
   const node = services()
-  const { store } = node
+  const { consoleStore: store } = node
   const guard = openGuard(store)
   const findRecord = (id: string) => findOperatorRecord(store, id)
   return {
@@ -85,7 +85,7 @@ function openOperatorServices(): OperatorServices {
         retentionSeconds: node.config.keyTtlHours * 3600,
       },
     }),
-    ...keysPageUseCases(store, guard),
+    ...keysPageUseCases({ store, exports: node.exportStore }, guard),
     ...reconciliationUseCases(node.reconciliation, guard, findRecord),
     ...maintenanceUseCases(
       {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Config, config } from '../config'
 import { openNotifications } from '../db/notifications'
+import { paced } from '../db/paced'
 import { openPool, openStore, type Store } from '../db/store'
 import { problem } from '../http/problem'
 import { openAnswers } from '../idempotency/answers'
@@ -36,11 +37,17 @@ import { handedStepHook } from './step-hook'
 /** Requests mostly wait for the provider, not for a connection; PostgreSQL likes few and busy ones. */
 const POOL_SIZE = 16
 const SANDBOX_POOL_SIZE = 8
+/** What operators ask has connections of its own, and exports have one: orders wait for neither. */
+const CONSOLE_POOL_SIZE = 4
 const FALLBACK_RECONCILE_MS = 30_000
 
 export interface Services {
   config: Config
+  /** For clients' requests and the work that goes on by itself. */
   store: Store
+  /** For what operators read and do, and for their sessions. */
+  consoleStore: Store
+  exportStore: Pick<Store, 'query'>
   boundary: Boundary
   gateway: Gateway
   authenticator: Authenticator
@@ -70,6 +77,8 @@ function openServices(): Services {
   if (!url) throw new Error('Configuration: DATABASE_URL: not set; start with `npm start` for the embedded database')
   const pooled = settings.databasePooled
   const store = openStore(url, { max: POOL_SIZE, applicationName: 'onceover', pooled })
+  const consoleStore = openStore(url, { max: CONSOLE_POOL_SIZE, applicationName: 'onceover-console', pooled })
+  const exportStore = openStore(url, { max: 1, applicationName: 'onceover-exports', pooled })
   const sandboxPool = openPool(url, { max: SANDBOX_POOL_SIZE, applicationName: 'onceover-sandbox', pooled })
   const gateway = openGateway(settings, sandboxPool)
   const metrics = openMetrics(store)
@@ -114,6 +123,8 @@ function openServices(): Services {
   return {
     config: settings,
     store,
+    consoleStore,
+    exportStore: paced(exportStore),
     boundary,
     gateway,
     authenticator: openAuthenticator(store),
@@ -139,7 +150,7 @@ function openServices(): Services {
       await limits.close()
       await metrics.close()
       await line.close()
-      await Promise.allSettled([store.close(), sandboxPool.end()])
+      await Promise.allSettled([store.close(), consoleStore.close(), exportStore.close(), sandboxPool.end()])
     },
   }
 }

@@ -86,7 +86,7 @@ test('three nodes under load use no more sessions than PgBouncer’s pool has', 
   await Promise.all(Array.from({ length: 60 }, (_, turn) => at(turn).order(freshKey(), orderBody())))
   const [sessions] = await runSql<{ pooled: number; listening: number }>(
     database.url,
-    `SELECT count(*) FILTER (WHERE application_name IN ('onceover', 'onceover-sandbox'))::int AS pooled,
+    `SELECT count(*) FILTER (WHERE application_name IN ('onceover', 'onceover-console', 'onceover-sandbox'))::int AS pooled,
             count(*) FILTER (WHERE application_name = 'onceover-jobs')::int AS listening
      FROM pg_stat_activity WHERE datname = current_database()`,
   )

@@ -107,7 +107,7 @@ function placesOf(trail: readonly Told[], isBooked: boolean): Pick<Place, 'step'
   })
 }
 
-const POOLS = ['onceover', 'onceover-sandbox']
+const POOLS = ['onceover', 'onceover-console', 'onceover-sandbox']
 /**
  * No part of the work on a record: what is counted for a tenant now and then, in whoever's name, and the mark that a
  * person asks about it.
