@@ -125,6 +125,9 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   }
 }
 
+/** What a node does where its environment says nothing. */
+export const DEFAULTS: Readonly<Config> = parseConfig({})
+
 /** Where this node really listens: whoever serves writes it down once it knows, since the wanted port may be taken. */
 export const servedPort = (): number => Number(process.env.PORT || config().port)
 

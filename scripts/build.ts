@@ -4,13 +4,22 @@ import { createHash } from 'node:crypto'
 import { type Dirent, existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { removeScripts } from './public-pages'
 import { run } from './run.mjs'
 
 const CLIENT = path.join('lib', 'db', 'generated')
 const CLIENT_SOURCES = [path.join('prisma', 'schema.prisma'), 'package-lock.json']
 const CLIENT_STAMP = path.join(CLIENT, '.stamp')
 
-const BUILD_SOURCES = [...CLIENT_SOURCES, 'app', 'lib', 'public', 'instrumentation.ts', 'proxy.ts']
+const BUILD_SOURCES = [
+  ...CLIENT_SOURCES,
+  'app',
+  'lib',
+  'public',
+  'instrumentation.ts',
+  'proxy.ts',
+  'scripts/public-pages.ts',
+]
 const BUILD_CONFIGURATION =
   /^(next|postcss|tailwind)\.config\.\w+$|^tsconfig(\.build)?\.json$|^\.env(\.production)?(\.local)?$/
 
@@ -41,6 +50,7 @@ export async function ensureBuild(task: Task): Promise<void> {
       const next = path.join(root, 'node_modules', 'next', 'dist', 'bin', 'next')
       const env = { ...process.env, NODE_ENV: 'production' as const }
       await run('next build', process.execPath, [next, 'build'], { cwd: root, signal, env })
+      await removeScripts(root)
     },
   )
 }

@@ -115,6 +115,14 @@ export const PARTS: readonly Part[] = [
     workers: 3,
   },
   {
+    name: 'readers',
+    command: 'proof',
+    what: 'orders while many read',
+    files: scenarios('readers'),
+    minutes: 0.5,
+    workers: 1,
+  },
+  {
     name: 'upgrade',
     command: 'proof',
     what: 'a database of the first release is migrated under traffic; one is replicated to another server',

@@ -24,7 +24,7 @@ import { PageBody, PageHeader } from './_shell/header'
 import { Live } from './_shell/live'
 import { Unread } from './_shell/unread'
 
-export const metadata: Metadata = { title: 'Overview' }
+export const metadata: Metadata = { title: { absolute: 'Overview · Onceover' } }
 
 type Search = Promise<Record<string, string | string[] | undefined>>
 

@@ -23,7 +23,7 @@ import { ProblemTable } from './_reference/problem-table'
 import { Prose } from './_reference/prose'
 import styles from './docs.module.css'
 
-export const metadata: Metadata = { title: 'API reference' }
+export const metadata: Metadata = { title: { absolute: 'API reference · Onceover' } }
 
 type Tag = (typeof tags)[number]
 

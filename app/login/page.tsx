@@ -6,7 +6,7 @@ import manifest from '../../package.json'
 import { Logo } from '../_ui/icons'
 import { SignInForm } from './form'
 
-export const metadata: Metadata = { title: 'Sign in' }
+export const metadata: Metadata = { title: { absolute: 'Sign in · Onceover' } }
 
 export default async function Login({ searchParams }: { searchParams: Promise<{ next?: string | string[] }> }) {
   const { next } = await searchParams

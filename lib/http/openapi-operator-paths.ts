@@ -18,6 +18,8 @@ const IdempotencyKey = z.object({
 function problemsOf(call: AnyOperatorCall): ProblemCode[] {
   const changes = call.method !== 'GET'
   const codes: ProblemCode[] = [
+    // A node bounds how many reads it answers at once (scripts/turns.ts).
+    ...(changes || call.stream ? [] : (['rate_limited'] as const)),
     'unauthenticated',
     ...(changes ? (['cross_origin'] as const) : []),
     'forbidden',

@@ -4,6 +4,7 @@ import http, { type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser } from '@playwright/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { THEME_COOKIE } from '../../app/_ui/preferences'
 import { complaints, openBrowser, stranger } from '../support/browser'
 import { send } from '../support/client'
 import { openSite, QUICK_PROVIDER, type Site } from '../support/site'
@@ -28,11 +29,26 @@ async function visit(url: string, path: string, until: 'networkidle' | 'load' = 
   return { page, heard, close: () => context.close() }
 }
 
-test.each(['/login', '/docs', '/docs/problems/forbidden'])('%s runs scripts without CSP violations', async (path) => {
-  const { page, heard, close } = await visit(site.url, path)
+test('/login runs scripts without CSP violations', async () => {
+  const { page, heard, close } = await visit(site.url, '/login')
   // Next's own sign of life: its scripts have run.
   await expect.poll(() => page.locator('next-route-announcer').count(), { timeout: 20_000 }).toBe(1)
   expect(heard).toEqual([])
+  await close()
+})
+
+test.each([
+  ['/docs', 0],
+  ['/docs/problems/forbidden', 0],
+  // The browser itself complains that there is nothing.
+  ['/no/such/page', 1],
+])('%s applies the theme from the cookie without CSP violations', async (path, complaints) => {
+  const { page, heard, close } = await visit(site.url, path)
+  expect(heard.filter((line) => !REFUSED.test(line))).toHaveLength(complaints)
+  expect(heard.filter((line) => REFUSED.test(line))).toEqual([])
+  await page.context().addCookies([{ name: THEME_COOKIE, value: 'dark', url: site.url }])
+  await page.reload({ waitUntil: 'load' })
+  expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
   await close()
 })
 

@@ -1,5 +1,6 @@
 // What every answer carries, and what none of them, and no line of the log, ever says.
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventOf } from '../../lib/payments/sandbox-webhooks-event'
 import type { DueReport } from '../../lib/payments/sandbox-webhooks-outbox'
@@ -51,54 +52,89 @@ afterAll(async () => {
 const ask = (path: string, sending?: Sending): Promise<Answer> => send(new URL(path, node.url), sending)
 const operator = { authorization: `Bearer ${ADMIN_TOKEN}` }
 
-describe('a page', () => {
-  const PAGES: [string, number][] = [
-    ['/docs', 200],
-    ['/docs/problems/forbidden', 200],
-    ['/no/such/page', 404],
-  ]
-  const nonceOf = ({ headers }: Answer) =>
-    /script-src 'self' 'nonce-([\w-]+)' 'strict-dynamic'(?:;|$)/.exec(String(headers['content-security-policy']))?.[1]
+const COMMON_POLICY =
+  "default-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; " +
+  "form-action 'self'; frame-ancestors 'none'"
+const EVERY_PAGE = {
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': expect.stringContaining('camera=()'),
+  'x-request-id': expect.stringMatching(/^req_/),
+}
+const policyOf = ({ headers }: Answer): string => String(headers['content-security-policy'])
+const tagsOf = (html: string, name: string): string[] => html.match(new RegExp(`<${name}\\b[^>]*>`, 'g')) ?? []
 
-  test.each(PAGES)('%s has a policy that allows only scripts with its nonce and no framing', async (path, status) => {
+/** Its only script, and the hash by which a policy knows it. */
+function themeScriptOf(html: string) {
+  const [[, script] = []] = [...html.matchAll(/<script>(.*?)<\/script>/g)]
+  return { script, hash: `'sha256-${createHash('sha256').update(script!).digest('base64')}'` }
+}
+
+describe('a page', () => {
+  const nonceOf = (page: Answer) => /script-src 'self' 'nonce-([\w-]+)' 'strict-dynamic' /.exec(policyOf(page))?.[1]
+
+  test.each([
+    ['/login', 200],
+    ['/no/such/page', 404],
+  ])('%s has a policy that allows only scripts with its nonce and no framing', async (path, status) => {
     const page = await ask(path)
     expect(page.status).toBe(status)
     const nonce = nonceOf(page)
-    expect(page.headers['content-security-policy']).toBe(
-      `default-src 'self'; script-src 'self' 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; ` +
-        `style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; object-src 'none'; ` +
-        `base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    const { hash } = themeScriptOf((await ask('/docs')).bytes.toString())
+    expect(policyOf(page)).toBe(
+      `${COMMON_POLICY}; script-src 'self' 'nonce-${nonce}' 'strict-dynamic' ${hash}; ` +
+        `style-src 'self' 'nonce-${nonce}'; style-src-attr 'unsafe-inline'`,
     )
-    expect(page.headers).toMatchObject({
-      'x-frame-options': 'DENY',
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'same-origin',
-      'cross-origin-opener-policy': 'same-origin',
-      'permissions-policy': expect.stringContaining('camera=()'),
-      'x-request-id': expect.stringMatching(/^req_/),
-    })
+    expect(page.headers).toMatchObject({ ...EVERY_PAGE, 'cache-control': expect.stringContaining('no-store') })
     const html = page.bytes.toString()
-    const scripts = html.match(/<script\b[^>]*>/g) ?? []
-    expect(scripts.length).toBeGreaterThan(3)
-    for (const tag of [...scripts, ...(html.match(/<style\b[^>]*>/g) ?? [])]) expect(tag).toContain(`nonce="${nonce}"`)
+    if (status === 200) {
+      const scripts = tagsOf(html, 'script')
+      expect(scripts.length).toBeGreaterThan(3)
+      for (const tag of [...scripts, ...tagsOf(html, 'style')]) expect(tag).toContain(`nonce="${nonce}"`)
+    } else expect(themeScriptOf(html).hash).toBe(hash)
     expect(html).not.toMatch(/\son[a-z]+="/)
   })
 
   test('has a new nonce in each response, and ignores a nonce in the request', async () => {
-    const seen = await Promise.all(Array.from({ length: 5 }, () => ask('/docs').then(nonceOf)))
+    const seen = await Promise.all(Array.from({ length: 5 }, () => ask('/login').then(nonceOf)))
     expect(new Set(seen).size).toBe(5)
     const sent = { 'content-security-policy': "script-src 'nonce-mine'", 'x-nonce': 'mine' }
-    expect((await ask('/docs', { headers: sent })).bytes.toString()).not.toContain('nonce="mine"')
+    expect((await ask('/login', { headers: sent })).bytes.toString()).not.toContain('nonce="mine"')
   })
+})
 
-  test('is sent with Cache-Control: no-store', async () => {
-    expect((await ask('/docs')).headers['cache-control']).toContain('no-store')
+describe('a public page', () => {
+  test.each(['/docs', '/docs/problems/forbidden'])(
+    '%s has one script, and a policy that allows only that one',
+    async (path) => {
+      const page = await ask(path)
+      expect(page.status).toBe(200)
+      const html = page.bytes.toString()
+      expect(tagsOf(html, 'script')).toEqual(['<script>'])
+      expect(policyOf(page)).toBe(`${COMMON_POLICY}; script-src ${themeScriptOf(html).hash}; style-src 'self'`)
+      expect(page.headers).toMatchObject({ ...EVERY_PAGE, 'cache-control': 'public, max-age=300' })
+      expect(html).not.toMatch(/<style|\s(?:style|on[a-z]+)="/)
+    },
+  )
+
+  test('is compressed for a client that accepts gzip, and not sent again to one that has it', async () => {
+    const [page, zipped] = await Promise.all([ask('/docs'), ask('/docs', { headers: { 'accept-encoding': 'gzip' } })])
+    expect(zipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
+    expect(gunzipSync(zipped.bytes)).toEqual(page.bytes)
+    expect(page.bytes.length).toBeLessThan(400_000)
+    expect(zipped.bytes.length).toBeLessThan(50_000)
+    const known = await ask('/docs', { headers: { 'if-none-match': page.headers.etag } })
+    expect({ status: known.status, length: known.bytes.length }).toEqual({ status: 304, length: 0 })
+    const head = await ask('/docs', { method: 'HEAD' })
+    expect(head.headers['content-length']).toBe(page.headers['content-length'])
   })
 })
 
 describe('a static file', () => {
   test('is sent with X-Content-Type-Options: nosniff', async () => {
-    const [script] = /\/_next\/static\/[^"]+\.js/.exec((await ask('/docs')).bytes.toString())!
+    const [script] = /\/_next\/static\/[^"]+\.js/.exec((await ask('/login')).bytes.toString())!
     for (const path of [script, '/icon.svg']) {
       const file = await ask(path)
       expect({ path, status: file.status }).toEqual({ path, status: 200 })

@@ -96,13 +96,14 @@ function patient(context: BrowserContext): BrowserContext {
 
 /**
  * React has taken over every control that the server has sent, also those of parts that come late, and has run the
- * effects that listen to the keyboard: nothing is left to do.
+ * effects that listen to the keyboard: nothing is left to do. A public page has no React.
  */
 export async function listening(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const isTaken = (element: Element) => Object.keys(element).some((name) => name.startsWith('__reactProps$'))
     const controls = () => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea')]
-    while (!controls().every(isTaken)) await new Promise(requestAnimationFrame)
+    const hasReact = [...document.scripts].some(({ src }) => src)
+    while (hasReact && !controls().every(isTaken)) await new Promise(requestAnimationFrame)
     await new Promise((resolve) => requestIdleCallback(resolve))
   })
 }

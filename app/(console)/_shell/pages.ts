@@ -16,6 +16,8 @@ export interface Page {
   href: string
   label: string
   icon: LucideIcon
+  /** Not a page of the console: the browser loads it anew. */
+  isPublic?: true
 }
 
 export const WORK: readonly Page[] = [
@@ -26,10 +28,7 @@ export const WORK: readonly Page[] = [
   { href: '/maintenance', label: 'Maintenance', icon: Wrench },
 ]
 
-const REFERENCE: Page = { href: '/docs', label: 'API reference', icon: BookOpen }
-
-/** What anybody may read. */
-export const OPEN: readonly Page[] = [REFERENCE]
+export const REFERENCE: Page = { href: '/docs', label: 'API reference', icon: BookOpen, isPublic: true }
 
 export const ACCESS: readonly Page[] = [
   { href: '/tenants', label: 'Tenants', icon: Building2 },

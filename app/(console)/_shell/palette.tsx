@@ -38,10 +38,11 @@ export function Palette() {
   const pages = [...WORK, ...ACCESS].filter(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()))
   const found = useFound(wanted, (keys) => setSelected(keys[0]?.id ?? pages[0]?.href ?? SEARCH))
 
-  function go(href: string) {
+  function go(href: string, isPublic = false) {
     setOpen(false)
     setText('')
-    router.push(href)
+    if (isPublic) window.location.assign(href)
+    else router.push(href)
   }
 
   return (
@@ -82,8 +83,8 @@ export function Palette() {
         )}
         {pages.length > 0 && (
           <Group heading="Pages">
-            {pages.map(({ href, label, icon: Icon }) => (
-              <Command.Item key={href} value={href} className={row} onSelect={() => go(href)}>
+            {pages.map(({ href, label, icon: Icon, isPublic }) => (
+              <Command.Item key={href} value={href} className={row} onSelect={() => go(href, isPublic)}>
                 <Icon size={14} aria-hidden className="text-text-2" />
                 {label}
               </Command.Item>

@@ -4,23 +4,12 @@ import { headers } from 'next/headers'
 import { redirect } from 'next/navigation'
 import { cache } from 'react'
 import { newId } from '../../../lib/db/id'
-import { isUnavailable } from '../../../lib/db/sqlstate'
 import { type OperatorServices, operatorServices } from '../../../lib/node/operator-services'
 import { type Call, callOf } from '../../../lib/operators/actor'
 
 export interface Session {
   call: Call
   services: OperatorServices
-}
-
-/** For pages that anybody may read. */
-export async function anySession(): Promise<Session | 'stranger' | 'unknown'> {
-  try {
-    return (await sessionOf()) ?? 'stranger'
-  } catch (error) {
-    if (isUnavailable(error)) return 'unknown'
-    throw error
-  }
 }
 
 /** Once a request, however many parts of the page ask. Without a session: to the sign-in, and back here afterwards. */

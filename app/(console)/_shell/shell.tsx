@@ -1,7 +1,5 @@
 // What stands around every page: the way about on the left, the page itself, and the palette. Nothing here waits for
-// the page's numbers. A stranger (who may read the reference) sees the same with less in it.
-import { LogIn } from 'lucide-react'
-import Link from 'next/link'
+// the page's numbers.
 import { type ReactNode, Suspense } from 'react'
 import { operatorServices } from '../../../lib/node/operator-services'
 import manifest from '../../../package.json'
@@ -14,29 +12,21 @@ import { Sidebar, SidebarSheet } from './sidebar'
 
 interface ShellProps {
   /** `unknown` while the store can't be asked who this is: then the page itself says so. */
-  session: Session | 'stranger' | 'unknown'
-  /** The sections of a page, under its entry. */
-  under?: { href: string; sections: ReactNode }
+  session: Session | 'unknown'
   children: ReactNode
 }
 
-export function Shell({ session, under, children }: ShellProps) {
+export function Shell({ session, children }: ShellProps) {
   const known = typeof session === 'object'
   const side = {
     gateway: operatorServices().gatewayName === 'sandbox' ? 'Sandbox gateway' : 'Stripe gateway',
     version: manifest.version,
-    stranger: session === 'stranger',
-    under,
     unknown: known && (
       <Suspense>
         <UnknownKeys />
       </Suspense>
     ),
-    person: known ? (
-      <Person name={session.call.actor.name} role={session.call.actor.role} />
-    ) : (
-      session === 'stranger' && <SignInLink />
-    ),
+    person: known && <Person name={session.call.actor.name} role={session.call.actor.role} />,
   }
   return (
     <ToastProvider>
@@ -61,16 +51,6 @@ export function Shell({ session, under, children }: ShellProps) {
     </ToastProvider>
   )
 }
-
-const SignInLink = () => (
-  <Link
-    href="/login"
-    className="flex min-h-[30px] items-center gap-2.5 rounded-2 px-2 text-text-2 no-underline hover:bg-hover hover:text-text"
-  >
-    <LogIn size={14} aria-hidden />
-    Sign in
-  </Link>
-)
 
 /** How many wait for somebody. That it can't be told is no reason to show no page. */
 async function UnknownKeys() {

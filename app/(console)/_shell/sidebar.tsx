@@ -9,15 +9,12 @@ import { Dialog } from 'radix-ui'
 import { type ReactNode, useState } from 'react'
 import { Button } from '../../_ui/button'
 import { Logo } from '../../_ui/icons'
-import { ACCESS, OPEN, type Page, WORK } from './pages'
+import { ACCESS, type Page, WORK } from './pages'
 import { OPEN_PALETTE } from './palette-event'
 
 interface SidebarProps {
   gateway: string
   version: string
-  /** Who has not signed in finds the reference, and the way in. */
-  stranger: boolean
-  under?: { href: string; sections: ReactNode }
   /** How many unknown keys wait, where there are any. */
   unknown: ReactNode
   person: ReactNode
@@ -56,22 +53,18 @@ export function SidebarSheet(props: SidebarProps) {
   )
 }
 
-function Inside({ gateway, version, stranger, under, unknown, person }: SidebarProps) {
+function Inside({ gateway, version, unknown, person }: SidebarProps) {
   return (
     <>
       <Link href="/" className="flex h-13 items-center gap-2 px-4 text-14 font-semibold no-underline">
         <Logo />
         Onceover
       </Link>
-      {!stranger && <PaletteButton />}
+      <PaletteButton />
       <nav aria-label="Main" className="flex-1 overflow-y-auto px-2">
-        {!stranger && (
-          <>
-            <Entries pages={WORK} beside={{ '/reconciliation': unknown }} />
-            <hr className="mx-2 my-2.5 border-line" />
-          </>
-        )}
-        <Entries pages={stranger ? OPEN : ACCESS} under={under} />
+        <Entries pages={WORK} beside={{ '/reconciliation': unknown }} />
+        <hr className="mx-2 my-2.5 border-line" />
+        <Entries pages={ACCESS} />
       </nav>
       <div className="px-4 py-3 text-12 text-text-2">
         <span className="flex items-center gap-2">
@@ -102,18 +95,18 @@ function PaletteButton() {
 interface EntriesProps {
   pages: readonly Page[]
   beside?: Record<string, ReactNode>
-  under?: SidebarProps['under']
 }
 
-function Entries({ pages, beside = {}, under }: EntriesProps) {
+function Entries({ pages, beside = {} }: EntriesProps) {
   const path = usePathname()
   return (
     <ul className="grid list-none gap-px">
-      {pages.map(({ href, label, icon: Icon }) => {
+      {pages.map(({ href, label, icon: Icon, isPublic }) => {
+        const Way = isPublic ? 'a' : Link
         const within = href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`)
         return (
           <li key={href}>
-            <Link
+            <Way
               href={href}
               aria-current={path === href ? 'page' : within ? 'true' : undefined}
               className={clsx(
@@ -124,8 +117,7 @@ function Entries({ pages, beside = {}, under }: EntriesProps) {
               <Icon size={14} aria-hidden />
               {label}
               {beside[href] && <span className="ml-auto text-12 font-normal text-text-2">{beside[href]}</span>}
-            </Link>
-            {under?.href === href && under.sections}
+            </Way>
           </li>
         )
       })}

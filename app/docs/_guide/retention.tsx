@@ -1,15 +1,16 @@
-import { config } from '../../../lib/config'
+import { DEFAULTS } from '../../../lib/config'
 import { Chapter, ProblemLink, Rows } from '../_parts/chapter'
 import { span } from '../_parts/spans'
 import styles from '../docs.module.css'
 
 export function Retention() {
-  const { keyTtlHours, tombstoneHours, maxRequestAgeMs } = config()
+  const { keyTtlHours, tombstoneHours } = DEFAULTS
   return (
     <Chapter id="retention" title="Retention and expiry">
       <p>
-        A key is kept for a while and then forgotten, in three steps. The times are those of this service; your tenant
-        may have a retention of its own, and <code>Idempotency-Expires</code> always tells the one that counts.
+        A key is kept for a while and then forgotten, in three steps. The times are those that a service has unless it
+        is set otherwise; your tenant may have a retention of its own, and <code>Idempotency-Expires</code> always tells
+        the one that counts.
       </p>
       <Rows
         keepNames
@@ -56,17 +57,10 @@ export function Retention() {
       </p>
       <p>
         So never send a key that is older than the tombstone. Keep with each key when it was made, and put an end to
-        retries well before <code>Idempotency-Expires</code>; what is still open then is looked at, not sent.{' '}
-        {maxRequestAgeMs === null ? (
-          <>A service can refuse old requests by itself; this one is not set to.</>
-        ) : (
-          <>
-            This service refuses requests whose <code>Date</code> is missing or older than{' '}
-            {span(maxRequestAgeMs / 1000)}, or more than five minutes ahead, with <ProblemLink code="request_too_old" />
-            . Send as <code>Date</code> when the key was made, not when the try is: then what is too old to be known is
-            not carried out a second time.
-          </>
-        )}
+        retries well before <code>Idempotency-Expires</code>; what is still open then is looked at, not sent. A service
+        can be set to refuse requests whose <code>Date</code> is missing, too old or more than five minutes ahead, with{' '}
+        <ProblemLink code="request_too_old" />. Send as <code>Date</code> when the key was made, not when the try is:
+        then what is too old to be known is not carried out a second time.
       </p>
     </Chapter>
   )

@@ -1,4 +1,4 @@
-import { config } from '../../../lib/config'
+import { DEFAULTS } from '../../../lib/config'
 import { Chapter, ProblemLink } from '../_parts/chapter'
 import { span } from '../_parts/spans'
 import table from '../_parts/table.module.css'
@@ -69,8 +69,8 @@ const HowLongToWait = () => (
     </ol>
     <p>
       Give each try a time limit of your own that is longer than the service’s wait for its payment provider (
-      {span(config().gatewayTimeLimitMs / 1000)} here) and than your <code>Prefer: wait</code>: 30 seconds fits both. A
-      try that you cut off goes on without you, and the next one gets its answer.
+      {span(DEFAULTS.gatewayTimeLimitMs / 1000)} unless it is set otherwise) and than your <code>Prefer: wait</code>: 30
+      seconds fits both. A try that you cut off goes on without you, and the next one gets its answer.
     </p>
     <p>
       <ProblemLink code="idempotency_outcome_unknown" /> can take longer than the others: the provider has to be asked,

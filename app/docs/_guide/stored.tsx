@@ -1,13 +1,10 @@
-import { config } from '../../../lib/config'
+import { DEFAULTS } from '../../../lib/config'
 import { Chapter, Rows } from '../_parts/chapter'
 import { span } from '../_parts/spans'
 
 export function Stored() {
-  const { reapIntervalMs, answerMemoryBytes } = config()
-  const erased =
-    reapIntervalMs > 0
-      ? `Until the key expires; erased by the reaper’s next run, one every ${span(reapIntervalMs / 1000)}.`
-      : 'Until the key expires and the reaper is run, which this service leaves to its operators.'
+  const every = span(DEFAULTS.reapIntervalMs / 1000)
+  const erased = `Until the key expires; erased by the reaper’s next run, one every ${every} unless the service is set otherwise.`
   return (
     <Chapter id="stored" title="What is stored, and for how long">
       <Rows
@@ -35,17 +32,13 @@ export function Stored() {
             cells: ['90 days.', 'To find the program that does it.'],
           },
           { name: 'Your API key', cells: ['Only its SHA-256 hash.', 'To know you.'] },
-          ...(answerMemoryBytes > 0
-            ? [
-                {
-                  name: 'In the memory of a node: finished answers, with the request as it was sent',
-                  cells: [
-                    'Until the key expires, erased within a minute; earlier where there is no room for it, or the node ends.',
-                    'To replay without asking the database.',
-                  ],
-                },
-              ]
-            : []),
+          {
+            name: 'In the memory of a node: finished answers, with the request as it was sent',
+            cells: [
+              'Until the key expires, erased within a minute; earlier where there is no room for it, or the node ends.',
+              'To replay without asking the database.',
+            ],
+          },
         ]}
       />
       <p>

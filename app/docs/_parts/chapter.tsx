@@ -1,5 +1,4 @@
 // A chapter of the guide, and what its sentences are made of.
-import Link from 'next/link'
 import type { ReactNode } from 'react'
 import type { ProblemCode } from '../../../lib/http/problem'
 import styles from '../docs.module.css'
@@ -13,9 +12,9 @@ export const Chapter = ({ id, title, children }: { id: string; title: string; ch
 )
 
 export const ProblemLink = ({ code }: { code: ProblemCode }) => (
-  <Link href={`/docs/problems/${code}`} prefetch={false}>
+  <a href={`/docs/problems/${code}`}>
     <code>{code}</code>
-  </Link>
+  </a>
 )
 
 interface Row {

@@ -1,5 +1,4 @@
 // One call of the API: what it does, what it takes, what it answers; beside it, one exchange.
-import Link from 'next/link'
 import { PROBLEMS } from '../../../lib/http/problem'
 import table from '../_parts/table.module.css'
 import { Wire } from '../_parts/wire'
@@ -104,9 +103,9 @@ function Answers({ operation }: { operation: Operation }) {
                   <ul className={styles.codes}>
                     {codes.map((code) => (
                       <li key={code}>
-                        <Link href={`/docs/problems/${code}`} prefetch={false}>
+                        <a href={`/docs/problems/${code}`}>
                           <code>{code}</code>
-                        </Link>{' '}
+                        </a>{' '}
                         <span className={table.quiet}>{PROBLEMS[code].title}</span>
                       </li>
                     ))}
