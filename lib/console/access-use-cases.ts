@@ -31,7 +31,7 @@ export function accessViews(store: Store, guard: Guard): AccessViews {
     tenantNames: guard({ action: 'tenants.see', role: 'viewer' }, (_, { ids }) => tenantNames(store, ids)),
     seeOperators: guard({ action: 'operators.see', role: 'viewer' }, async (_, page) => {
       const { items, next } = await listOperators(store, page)
-      return { items: items.map(({ email, sessionCount, ...colleague }) => colleague), next }
+      return { items: items.map(({ email, sessionCount, tokens, ...colleague }) => colleague), next }
     }),
     seeTokens: guard({ action: 'tokens.see', role: 'viewer' }, (_, page) => listTokens(store, page)),
     lastSignIns: guard({ action: 'operator.list', role: 'admin' }, (_, { ids }) => lastSignIns(store, ids)),

@@ -46,6 +46,7 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261119080000_bounded_timelines',
   '20261119120000_session_hashes',
   '20261119120100_sign_in_buckets',
+  '20261119120200_token_owners',
   '20261119130000_refusals_by_minute',
   '20261119130100_replicated_audit_log',
   '20261119150000_look_ups_under_way',

@@ -10,7 +10,7 @@ import { reverseEntry } from './operator/ledger'
 import { abortRun, listRuns, runBulk, runLedger, runReaper, runReconciler, runSweeper, showRun } from './operator/runs'
 import { listSandboxCharges, sendSampleTraffic } from './operator/sandbox'
 import { createApiKey, createTenant, listTenants, revokeApiKey, showTenant, updateTenant } from './operator/tenants'
-import { createToken, listTokens, revokeToken } from './operator/tokens'
+import { createToken, listTokens, revokeToken, updateToken } from './operator/tokens'
 import type { AnyOperatorCall } from './operator-call'
 
 export const OPERATOR_CALLS: readonly AnyOperatorCall[] = [
@@ -53,6 +53,7 @@ export const OPERATOR_CALLS: readonly AnyOperatorCall[] = [
   endOperatorSessions,
   listTokens,
   createToken,
+  updateToken,
   revokeToken,
   listSandboxCharges,
   sendSampleTraffic,

@@ -17,8 +17,9 @@ export async function actorOfToken(
   const hash = hashSecret(token)
   const [row] = await store.query<Actor>(sql`
     WITH live AS (
-      SELECT id, name, role FROM operator_tokens
+      SELECT id, name, role FROM operator_tokens t
       WHERE hash = ${hash} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
+        AND (owner_id IS NULL OR EXISTS (SELECT FROM operators o WHERE o.id = t.owner_id AND o.disabled_at IS NULL))
     ), used AS (
       UPDATE operator_tokens t SET last_used_at = clock_timestamp() FROM live
       WHERE t.id = live.id AND t.revoked_at IS NULL AND coalesce(

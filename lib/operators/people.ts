@@ -23,6 +23,8 @@ export interface OperatorView {
 export interface ListedOperator extends OperatorView {
   /** Where they are signed in. */
   sessionCount: number
+  /** Those that still work: they end with this person. */
+  tokens: { id: string; name: string }[]
 }
 
 interface Row extends Omit<OperatorView, 'createdAt'> {
@@ -45,13 +47,17 @@ export async function listOperators(
   { limit, after }: Page,
 ): Promise<Listed<ListedOperator>> {
   const rest = after ? sql`WHERE (o.created_at, o.id) < (${after.createdAt}::timestamptz, ${after.id})` : empty
-  const rows = await store.query<Row & { sessionCount: number }>(sql`
+  const rows = await store.query<Row & Pick<ListedOperator, 'sessionCount' | 'tokens'>>(sql`
     SELECT ${COLUMNS}, (
       SELECT count(*)::int FROM operator_sessions s WHERE s.operator_id = o.id AND s.expires_at > clock_timestamp()
-    ) AS "sessionCount"
+    ) AS "sessionCount", (
+      SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name) ORDER BY t.name, t.id), '[]')
+      FROM operator_tokens t WHERE t.owner_id = o.id AND t.revoked_at IS NULL
+        AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+    ) AS tokens
     FROM operators o ${rest} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit + 1}::int`)
   return listed(
-    rows.map((row) => ({ ...toView(row), sessionCount: row.sessionCount })),
+    rows.map((row) => ({ ...toView(row), sessionCount: row.sessionCount, tokens: row.tokens })),
     limit,
   )
 }
@@ -131,28 +137,34 @@ export async function updateOperator(
 const SETTINGS = raw(`jsonb_build_object('name', o.name, 'role', o.role, 'disabled', o.disabled_at IS NOT NULL)`)
 
 // `old` locks first and reads what the rival before us committed, so `before` is what this change really replaced. The
+// tokens are locked before the person's trigger ends them, so that the entry names those that end. The
 // entry reads the new password's row, which ends sessions, so that it is written after them: it is the last to lock.
 function updateStatement(call: Call, { id, name, role, disabled, reason }: OperatorChange, hash: string | null) {
   const entry = { ...call, action: 'operator.update', target: id, reason }
   return sql`
     WITH old AS (
       SELECT o.id, ${SETTINGS} AS settings FROM operators o WHERE o.id = ${id} FOR UPDATE
+    ), ending AS MATERIALIZED (
+      SELECT jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name)) AS tokens FROM (
+        SELECT t.id, t.name FROM old, operator_tokens t
+        WHERE ${disabled ?? false}::boolean AND t.owner_id = old.id AND t.revoked_at IS NULL FOR UPDATE OF t) t
     ), changed AS (
       UPDATE operators o SET name = coalesce(${name ?? null}, o.name), role = coalesce(${role ?? null}, o.role),
         disabled_at = CASE ${disabled ?? null}::boolean
           WHEN true THEN coalesce(o.disabled_at, clock_timestamp()) WHEN false THEN NULL ELSE o.disabled_at END,
         updated_at = clock_timestamp()
-      FROM old WHERE o.id = old.id
-      RETURNING ${COLUMNS}, old.settings AS before, ${SETTINGS} AS after
+      FROM old, ending WHERE o.id = old.id
+      RETURNING ${COLUMNS}, old.settings AS before, ${SETTINGS} AS after, ending.tokens
     ), renewed AS (
       UPDATE operator_accounts a SET password = ${hash}, updated_at = clock_timestamp() FROM changed
       WHERE a.operator_id = changed.id AND a.provider_id = 'credential' AND ${hash}::text IS NOT NULL RETURNING a.id
     ), told AS (
-      SELECT changed.before, changed.after, EXISTS (SELECT FROM renewed) AS renewed FROM changed
+      SELECT changed.before, changed.after, changed.tokens, EXISTS (SELECT FROM renewed) AS renewed FROM changed
     ), ${audited(
       entry,
       sql`told WHERE before <> after OR renewed`,
-      sql`after || CASE WHEN renewed THEN '{"password":"renewed"}'::jsonb ELSE '{}' END`,
+      sql`after || CASE WHEN renewed THEN '{"password":"renewed"}'::jsonb ELSE '{}' END
+        || CASE WHEN tokens IS NULL THEN '{}' ELSE jsonb_build_object('endedTokens', tokens) END`,
       sql`before`,
     )}
     SELECT * FROM changed`

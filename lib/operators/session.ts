@@ -3,12 +3,20 @@
 import sql from 'sql-template-tag'
 import { audited } from '../audit/append'
 import type { Store } from '../db/store'
+import {
+  changeOwnPassword,
+  endOtherSessions,
+  type Held,
+  listOwnSessions,
+  type OwnSession,
+  type PasswordChange,
+} from './account'
 import type { Actor } from './actor'
 import { type Auth, hashToken, LONGEST_SESSION_MS, openAuth, SESSION_MS } from './auth'
-import type { Refused } from './refusal'
-import { cookieOf, forgottenCookie, type OwnCookie, tokenOf } from './session-cookie'
+import { isRefused, type Refused, refuse } from './refusal'
+import { cookieOf, forgottenCookie, type OwnCookie, sessionCookie, tokenOf } from './session-cookie'
 import { sessionSecret } from './session-secret'
-import { openSignIn, type SignedIn, type SignIn } from './sign-in'
+import { newSessionToken, openSignIn, type SignedIn, type SignIn } from './sign-in'
 
 /** Prolonged in steps: a busy page writes one row in so long. */
 const PROLONG_STEP_MS = 5 * 60_000
@@ -17,6 +25,12 @@ export interface Sessions {
   signIn(asked: SignIn): Promise<SignedIn | Refused>
   /** Ends the session, where there is one; the cookie is to be set either way. */
   signOut(asked: { headers: Headers; requestId: string }): Promise<OwnCookie>
+  /** One's own; null without a good session. */
+  ownSessions(headers: Headers): Promise<OwnSession[] | null>
+  /** All but the one that asks; how many they were, or null without a good session. */
+  endOtherSessions(asked: { headers: Headers; requestId: string }): Promise<number | null>
+  /** The cookie of the session that takes the place of all others. */
+  changePassword(asked: PasswordChange & { headers: Headers; requestId: string }): Promise<OwnCookie | Refused>
   /** Null without a good session. Throws StoreUnavailable where that can't be told. */
   actorOfSession(headers: Headers): Promise<Actor | null>
 }
@@ -35,7 +49,7 @@ export function openSessions(store: Store, given?: string): Sessions {
     return opened
   }
 
-  async function sessionOf(headers: Headers): Promise<{ token: string; actor: Actor } | null> {
+  async function sessionOf(headers: Headers): Promise<Held | null> {
     if (!cookieOf(headers)) return null
     const token = tokenOf(headers, (await ready()).secret)
     const actor = token && (await liveActor(store, token))
@@ -49,12 +63,27 @@ export function openSessions(store: Store, given?: string): Sessions {
       if (session) await endSession(store, session, requestId)
       return forgottenCookie(headers)
     },
+    async ownSessions(headers) {
+      const held = await sessionOf(headers)
+      return held && listOwnSessions(store, held)
+    },
+    async endOtherSessions({ headers, requestId }) {
+      const held = await sessionOf(headers)
+      return held && endOtherSessions(store, held, requestId)
+    },
+    async changePassword({ headers, requestId, ...change }) {
+      const held = await sessionOf(headers)
+      if (!held) return refuse('unauthenticated')
+      const token = newSessionToken()
+      const refused = await changeOwnPassword(store, held.actor, change, token, requestId)
+      return isRefused(refused) ? refused : sessionCookie(token, (await ready()).secret, headers)
+    },
     actorOfSession: async (headers) => (await sessionOf(headers))?.actor ?? null,
   }
 }
 
-async function liveActor(store: Pick<Store, 'query'>, token: string): Promise<Actor | null> {
-  const [actor] = await store.query<Actor>(sql`
+async function liveActor(store: Pick<Store, 'query'>, token: string): Promise<Held['actor'] | null> {
+  const [actor] = await store.query<Held['actor']>(sql`
     WITH live AS (
       SELECT s.id AS session_id, o.id, o.name, o.role, o.email, least(
         clock_timestamp() + ${SESSION_MS}::float8 * interval '1 ms',

@@ -36,6 +36,8 @@ export interface SignedIn {
   device: OwnCookie
 }
 
+export const newSessionToken = (): string => randomBytes(32).toString('hex')
+
 /** The same for whoever is unknown, wrong or disabled. */
 const wrong = () =>
   refuse('unauthenticated', { detail: 'No operator who may sign in has this e-mail address and password.' })
@@ -52,7 +54,7 @@ export function openSignIn(store: Store, ready: () => Promise<{ auth: Auth; secr
     const { email, password, headers, requestId } = asked
     const { auth, secret } = await ready()
     const made = await checked(store, auth, email, password)
-    const token = randomBytes(32).toString('hex')
+    const token = newSessionToken()
     const operator =
       made && (await admit(store, { ...made, token, source, requestId, passwordSince: tried.passwordSince }))
     if (operator)

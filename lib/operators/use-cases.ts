@@ -14,7 +14,16 @@ import {
   type OperatorView,
   updateOperator,
 } from './people'
-import { type CreatedToken, createToken, listTokens, type NewToken, revokeToken, type TokenView } from './tokens'
+import {
+  type CreatedToken,
+  createToken,
+  listTokens,
+  type NewToken,
+  revokeToken,
+  type TokenChange,
+  type TokenView,
+  updateToken,
+} from './tokens'
 import type { Guard, UseCase } from './use-case'
 
 export interface AccessUseCases {
@@ -25,6 +34,7 @@ export interface AccessUseCases {
   endOperatorSessions: UseCase<{ id: string; reason?: string }, null>
   listTokens: UseCase<Page, Listed<TokenView>>
   createToken: UseCase<NewToken, CreatedToken>
+  updateToken: UseCase<TokenChange, TokenView>
   revokeToken: UseCase<{ id: string; reason?: string }, null>
 }
 
@@ -44,6 +54,9 @@ export function accessUseCases(store: Pick<Store, 'query'>, guard: Guard): Acces
     ),
     listTokens: guard({ action: 'token.list', role: 'admin' }, (_, page) => listTokens(store, page)),
     createToken: guard({ action: 'token.create', role: 'admin' }, (call, token) => createToken(store, call, token)),
+    updateToken: guard({ action: 'token.hand_over', role: 'admin', target }, (call, change: TokenChange) =>
+      updateToken(store, call, change),
+    ),
     revokeToken: guard({ action: 'token.revoke', role: 'admin', target }, (call, token) =>
       revokeToken(store, call, token),
     ),

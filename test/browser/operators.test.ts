@@ -185,6 +185,73 @@ test('a token is shown once, works with its role, and is refused after it was re
   expect((await ask('/api/admin/runs')).status).toBe(401)
 })
 
+test('a token that is handed over ends with its new owner, and the dialog that disables them says so', async () => {
+  const jana = await hire(site.url, 'operator', 'Jana Novak')
+  await page.goto('/operators')
+  await page.getByRole('button', { name: 'New token' }).click()
+  await dialogOf(page).getByLabel('Name').fill('weekly export')
+  await dialogOf(page).getByRole('button', { name: 'Create' }).click()
+  await dialogOf(page).getByRole('button', { name: 'Done' }).click()
+  const row = page.getByRole('table', { name: 'Tokens' }).getByRole('row', { name: /weekly export/ })
+  await row.getByRole('button', { name: 'Hand weekly export over…' }).click()
+  await dialogOf(page).getByLabel('To').selectOption('Jana Novak')
+  await dialogOf(page).getByRole('button', { name: 'Hand over' }).click()
+  await expect(row).toContainText('Jana Novak')
+  const dialog = await choose('Jana Novak', 'Disable…')
+  await expect(dialog).toContainText('Their token ends for good.')
+  await expect(dialog.getByRole('listitem')).toHaveText('weekly export')
+  await dialog.getByRole('button', { name: 'Disable', exact: true }).click()
+  await expect(row).toContainText('revoked')
+  expect((await auditOf(site.databaseUrl, jana.id)).at(-1)).toMatchObject({ action: 'operator.update' })
+})
+
+describe('the account page', () => {
+  const change = async (on: Page, current: string, next: string, repeated = next) => {
+    await on.getByLabel('Current password').fill(current)
+    await on.getByLabel('New password', { exact: true }).fill(next)
+    await on.getByLabel('New password, once more').fill(repeated)
+    await on.getByRole('button', { name: 'Change password' }).click()
+  }
+
+  test('changes one’s own password: other sessions end, this one goes on, and the new password signs in', async () => {
+    const olga = await hire(site.url, 'viewer', 'Olga Berg')
+    const [here, there] = [await sit(browser, site.url, olga), await sit(browser, site.url, olga)]
+    await here.page.goto('/')
+    await here.page.getByRole('button', { name: /Olga Berg/ }).click()
+    await here.page.getByRole('menuitem', { name: 'Your account' }).click()
+    const sessions = here.page.getByRole('table', { name: 'Sessions' })
+    await expect(sessions.getByRole('row')).toHaveCount(3)
+    await change(here.page, olga.password, 'too short')
+    await expect(here.page.getByText('At least 12 characters.', { exact: true })).toBeVisible()
+    await change(here.page, olga.password, 'a password of her own', 'another')
+    await expect(here.page.getByText('This is not the same.')).toBeVisible()
+    await change(here.page, 'a wrong guess', 'a password of her own')
+    await expect(here.page.getByText('This is not your password.')).toBeVisible()
+    await change(here.page, olga.password, 'a password of her own')
+    await expect(here.page.getByText('Password changed.').first()).toBeVisible()
+    await expect(sessions.getByRole('row')).toHaveCount(2)
+    await there.page.goto('/account')
+    await expect(there.page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+    const again = await tryToSignIn({ email: olga.email, password: 'a password of her own' })
+    await again.waitForURL((at) => at.pathname !== '/login')
+    await here.page.reload()
+    await here.page.getByRole('button', { name: 'End the other sessions' }).click()
+    await expect(sessions.getByRole('row')).toHaveCount(2)
+    await again.goto('/account')
+    await expect(again.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+    expect(here.complaints).toEqual([])
+    for (const seat of [here.context, there.context, again.context()]) await seat.close()
+  })
+
+  test.each(LOOKS)('has no axe violation and no overflow: %s, %d px', async (theme, width) => {
+    await dress(page, theme, width)
+    await page.goto('/account')
+    await expect(page.getByRole('table', { name: 'Sessions' })).toBeVisible()
+    expect(await violations(page)).toEqual([])
+    await expectToFit(page)
+  })
+})
+
 test('a viewer of the operators page sees names and roles but no e-mail addresses, and can change nothing', async () => {
   const seat = await sit(browser, site.url, await hire(site.url, 'viewer', 'Vera Sol'))
   await seat.page.goto('/operators')

@@ -1,5 +1,6 @@
 // Tokens of scripts: shown once, known by their hash, and dead the moment they are revoked or have run out.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../lib/operators/actor'
 import { actorOfToken } from '../../lib/operators/identity'
 import type { Listed, Page } from '../../lib/operators/page'
 import type { TokenView } from '../../lib/operators/tokens'
@@ -96,6 +97,91 @@ describe('an operator token', () => {
   })
 })
 
+describe('an operator token of a person', () => {
+  const tokenOf = async (person: Actor, name = 'of a person') =>
+    done(await staff.access.createToken(by(person), { name, role: 'admin', expiresInDays: null }))
+  const disable = (id: string, disabled = true) => staff.access.updateOperator(by(), { id, disabled })
+  const handOver = (id: string, ownerId: string) => staff.access.updateToken(by(), { id, ownerId, reason: 'moves on' })
+
+  it('ends when that person is disabled, for good, and the audit log names it', async () => {
+    const [ada, bob] = [await staff.add('admin'), await staff.add('admin')]
+    const [hers, his, anybodys] = [await tokenOf(ada), await tokenOf(bob), await create()]
+    expect(await actorOf(hers.secret)).not.toBeNull()
+    done(await disable(ada.id))
+    expect(await actorOf(hers.secret)).toBeNull()
+    expect((await staff.entries(ada.id)).at(-1)).toMatchObject({
+      action: 'operator.update',
+      after: { disabled: true, endedTokens: [{ id: hers.id, name: 'of a person' }] },
+    })
+    done(await disable(ada.id, false))
+    expect(await actorOf(hers.secret)).toBeNull()
+    expect((await rowOf(hers.id)).revoked_at).toBeInstanceOf(Date)
+    for (const { secret } of [his, anybodys]) expect(await actorOf(secret)).not.toBeNull()
+  })
+
+  it('ends with the tokens that it made, and with a person who is deleted by SQL', async () => {
+    const [ada, bob] = [await staff.add('admin'), await staff.add('admin')]
+    const first = await tokenOf(ada)
+    const second = await tokenOf((await actorOf(first.secret))!)
+    const his = await tokenOf(bob)
+    done(await disable(ada.id))
+    await staff.db.query('DELETE FROM operators WHERE id = $1', [bob.id])
+    for (const { secret } of [first, second, his]) expect(await actorOf(secret)).toBeNull()
+  })
+
+  it('that is handed over goes on working, and ends with its new owner', async () => {
+    const [ada, bob] = [await staff.add('admin'), await staff.add('viewer')]
+    const { id, secret } = await tokenOf(ada)
+    expect(done(await handOver(id, bob.id))).toMatchObject({
+      id,
+      owner: { id: bob.id, name: bob.name },
+      createdBy: { id: ada.id },
+    })
+    expect((await staff.entries(id)).at(-1)).toMatchObject({
+      action: 'token.hand_over',
+      reason: 'moves on',
+      before: { name: 'of a person', owner: ada.id },
+      after: { name: 'of a person', owner: bob.id },
+    })
+    done(await disable(ada.id))
+    expect(await actorOf(secret)).toMatchObject({ id })
+    done(await disable(bob.id))
+    expect(await actorOf(secret)).toBeNull()
+  })
+
+  it('can be handed over only to a person who may sign in, and only while it works', async () => {
+    const [ada, gone] = [await staff.add('admin'), await staff.add()]
+    done(await disable(gone.id))
+    const { id } = await tokenOf(ada)
+    for (const nobody of [gone.id, `opr_${'0'.repeat(26)}`])
+      expect(await handOver(id, nobody)).toMatchObject({ refused: 'invalid_request', issues: [{ path: 'ownerId' }] })
+    const entries = await staff.entries(id)
+    done(await handOver(id, ada.id))
+    expect(await staff.entries(id)).toEqual(entries)
+    done(await staff.access.revokeToken(by(), { id }))
+    expect(await handOver(id, ada.id)).toMatchObject({ refused: 'not_found' })
+  })
+
+  it('that is created while the person is being disabled does not outlive them', async () => {
+    const ada = await staff.add('admin')
+    const rival = await staff.transaction()
+    await rival.query('UPDATE operators SET disabled_at = clock_timestamp() WHERE id = $1', [ada.id])
+    const creating = tokenOf(ada)
+    await staff.untilBlocked(1)
+    await rival.query('COMMIT')
+    rival.release()
+    expect(await creating.then(({ secret }) => actorOf(secret))).toBeNull()
+  })
+
+  it('is listed with its owner until it ends', async () => {
+    const ada = await staff.add('admin')
+    const { id } = await tokenOf(ada, 'nightly')
+    await tokenOf(ada, 'backup').then((token) => staff.access.revokeToken(by(), { id: token.id }))
+    const page = done(await staff.access.listOperators(by(), { limit: 1, after: null }))
+    expect(page.items).toMatchObject([{ id: ada.id, tokens: [{ id, name: 'nightly' }] }])
+  })
+})
+
 describe('the operator token list', () => {
   it('has every token once, newest first, including revoked ones, with its creator', async () => {
     const ada = await staff.add('admin')
@@ -112,6 +198,7 @@ describe('the operator token list', () => {
           name: 'of Ada',
           role: 'operator',
           createdBy: { id: ada.id, name: ada.name },
+          owner: { id: ada.id, name: ada.name },
           createdAt: expect.any(String),
           expiresAt: null,
           revokedAt: null,

@@ -21,7 +21,8 @@ export async function answer<T>(ask: (session: Session) => Promise<T | Refused>)
   try {
     const result = await ask(await requireSession())
     if (!isRefused(result)) return { ok: true, value: result }
-    return { ok: false, code: result.refused, message: result.detail ?? PROBLEMS[result.refused].detail }
+    const issues = result.issues && { issues: messagesOf(result.issues) }
+    return { ok: false, code: result.refused, message: result.detail ?? PROBLEMS[result.refused].detail, ...issues }
   } catch (error) {
     if (!isUnavailable(error)) throw error
     return { ok: false, code: 'unavailable', message: 'The database can’t be reached.' }
@@ -58,6 +59,9 @@ export async function perform<Query extends z.ZodType, Body extends z.ZodType, I
 }
 
 function invalid(error: z.ZodError): NotDone {
-  const issues = Object.fromEntries(error.issues.map(({ path, message }) => [path.join('.'), `${message}.`]))
-  return { ok: false, code: 'invalid_request', message: 'Something in it is not valid.', issues }
+  const issues = error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
+  return { ok: false, code: 'invalid_request', message: 'Something in it is not valid.', issues: messagesOf(issues) }
 }
+
+const messagesOf = (issues: readonly { path: string; message: string }[]): Record<string, string> =>
+  Object.fromEntries(issues.map(({ path, message }) => [path, `${message}.`]))

@@ -1,6 +1,7 @@
 'use client'
 // Who is signed in, and what is theirs to choose.
 import { ChevronsUpDown } from 'lucide-react'
+import Link from 'next/link'
 import type { Role } from '../../../lib/operators/role'
 import { Menu, MenuItem, MenuLabel, MenuLine } from '../../_ui/menu'
 import type { Theme } from '../../_ui/preferences'
@@ -51,6 +52,9 @@ export function Person({ name, role }: { name: string; role: Role }) {
         </MenuItem>
       ))}
       <MenuLine />
+      <MenuItem asChild>
+        <Link href="/account">Your account</Link>
+      </MenuItem>
       <MenuItem onSelect={() => signOut()}>Sign out</MenuItem>
     </Menu>
   )

@@ -4,7 +4,7 @@ import * as people from '../../../lib/http/operator/access'
 import * as tokens from '../../../lib/http/operator/tokens'
 import { type CreatedOperator, newPassword, type OperatorView } from '../../../lib/operators/people'
 import type { Role } from '../../../lib/operators/role'
-import type { CreatedToken } from '../../../lib/operators/tokens'
+import type { CreatedToken, TokenView } from '../../../lib/operators/tokens'
 import { type Answer, perform } from '../_shell/answer'
 
 export const addOperator = async (body: {
@@ -33,6 +33,11 @@ export const createToken = async (body: {
   role: Role
   expiresInDays: number | null
 }): Promise<Answer<CreatedToken>> => perform(tokens.createToken, { body })
+
+export const handTokenOver = async (
+  id: string,
+  body: { ownerId: string; reason?: string },
+): Promise<Answer<TokenView>> => perform(tokens.updateToken, { params: { id }, body })
 
 export const revokeToken = async (id: string, reason?: string): Promise<Answer<null>> =>
   perform(tokens.revokeToken, { params: { id }, query: { reason } })

@@ -85,7 +85,7 @@ function TokenForm({ open, onOpenChange, onCreated }: TokenFormProps) {
       open={open}
       onOpenChange={onOpenChange}
       title="New token"
-      about="For a script: it does what its role may, under its own name."
+      about="For a script: it does what its role may, under its own name. It ends with you, unless it is handed over."
       buttons={
         <>
           <Button onClick={() => onOpenChange(false)}>Cancel</Button>

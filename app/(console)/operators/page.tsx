@@ -116,9 +116,12 @@ function verdictOf(people: readonly ListedPerson[], more: boolean): string {
 }
 
 async function Tokens({ cursor, forbiddenBy, kept }: PartProps) {
-  const tokens = await answer(({ call, services }) =>
-    services.seeTokens(call, { limit: ROWS, after: positionOf(cursor) }),
-  )
+  const tokens = await answer(async ({ call, services }) => {
+    const listed = await services.seeTokens(call, { limit: ROWS, after: positionOf(cursor) })
+    if (isRefused(listed)) return listed
+    const people = await services.seeOperators(call, { limit: ROWS, after: null })
+    return isRefused(people) ? people : { ...listed, heirs: people.items.filter(({ disabled }) => !disabled) }
+  })
   return (
     <Section
       title="Tokens"
@@ -131,7 +134,7 @@ async function Tokens({ cursor, forbiddenBy, kept }: PartProps) {
       ) : tokens.value.items.length === 0 ? (
         <Empty>No token yet. With one a script can do what its role may.</Empty>
       ) : (
-        <TokensTable tokens={tokens.value.items} forbiddenBy={forbiddenBy} />
+        <TokensTable tokens={tokens.value.items} heirs={tokens.value.heirs} forbiddenBy={forbiddenBy} />
       )}
       {tokens.ok && (tokens.value.next || cursor) && (
         <Pages

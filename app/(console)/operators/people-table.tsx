@@ -14,6 +14,7 @@ export interface ListedPerson extends ColleagueView {
   /** These are for admins. */
   email?: string
   sessionCount?: number
+  tokens?: readonly { id: string; name: string }[]
   lastSignInAt?: string | null
 }
 

@@ -100,7 +100,7 @@ function DeedDialog({ deed: { what, person }, me, onClose, onRenewed }: DeedDial
       onConfirm={act}
     >
       {what === 'role' && <RoleChoice value={role} onChange={setRole} />}
-      <p>{follows}</p>
+      <div>{follows}</div>
     </ConfirmDialog>
   )
 }
@@ -138,7 +138,30 @@ function wordsOf(
         : {
             title: 'Disable person',
             verb: 'Disable',
-            follows: `They can’t sign in any more, and ${sessions} on every node at once. What they did stays in the audit log.${self ? ' That is you.' : ''}`,
+            follows: (
+              <>
+                They can’t sign in any more, and {sessions} on every node at once. What they did stays in the audit log.
+                {self && ' That is you.'}
+                <EndingTokens tokens={person.tokens ?? []} />
+              </>
+            ),
           }
   }
+}
+
+function EndingTokens({ tokens }: { tokens: NonNullable<ListedPerson['tokens']> }) {
+  if (tokens.length === 0) return null
+  return (
+    <div className="mt-3">
+      <p>
+        {tokens.length === 1 ? 'Their token ends' : `Their ${count(tokens.length)} tokens end`} for good. To keep one,
+        hand it over first, under Tokens.
+      </p>
+      <ul className="mt-1 list-disc pl-5 [overflow-wrap:anywhere]">
+        {tokens.map(({ id, name }) => (
+          <li key={id}>{name}</li>
+        ))}
+      </ul>
+    </div>
+  )
 }

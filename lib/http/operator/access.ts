@@ -7,7 +7,7 @@ import { isStorable } from '../validate'
 import { listOf, PageQuery, pageOf, withCursor } from './paging'
 
 const TAG = 'Operators: access'
-const OPERATOR = /^opr_[0-9a-z]{26}$/
+export const OPERATOR = /^opr_[0-9a-z]{26}$/
 
 export const Role = z.enum(ROLES)
 export const Name = z.string().trim().min(1).max(100).refine(isStorable, 'has a NUL or a lone surrogate')
@@ -20,7 +20,7 @@ export const Reason = z
   .optional()
   .meta({ description: 'Why, for the audit log' })
 const Email = z.email().max(254)
-const Password = z.string().min(12).max(128).refine(isStorable, 'has a NUL or a lone surrogate')
+export const Password = z.string().min(12).max(128).refine(isStorable, 'has a NUL or a lone surrogate')
 
 const actorMembers = { id: z.string(), name: z.string(), role: Role }
 
@@ -38,7 +38,13 @@ const members = {
 }
 const Operator = z.object(members).meta({ id: 'Operator' }) satisfies z.ZodType<OperatorView>
 const ListedOperatorSchema = z
-  .object({ ...members, sessionCount: z.int().meta({ description: 'Sessions that have not ended' }) })
+  .object({
+    ...members,
+    sessionCount: z.int().meta({ description: 'Sessions that have not ended' }),
+    tokens: z
+      .array(z.object({ id: z.string(), name: z.string() }))
+      .meta({ description: 'Tokens that end with this person' }),
+  })
   .meta({ id: 'ListedOperator' }) satisfies z.ZodType<ListedOperator>
 const Created = z.object({
   ...actorMembers,
@@ -86,7 +92,12 @@ export const listOperators = operatorCall({
     status: 200,
     description: 'A page of operators.',
     schema: listOf(ListedOperatorSchema),
-    example: { items: [{ ...operator, sessionCount: 1 }], nextCursor: null },
+    example: {
+      items: [
+        { ...operator, sessionCount: 1, tokens: [{ id: 'tok_01jcq208d1f4h7k0n3q6s9v2x5', name: 'nightly report' }] },
+      ],
+      nextCursor: null,
+    },
   },
   does: (services) => services.listOperators,
   input: ({ query }) => pageOf(query),
@@ -130,7 +141,7 @@ export const updateOperator = operatorCall({
   summary: 'Change an operator',
   description:
     'Only what is sent changes, on every node at once. Disabling somebody, and a new password, end all of their ' +
-    'sessions. The last enabled admin can be neither demoted nor disabled.',
+    'sessions. Disabling also ends their tokens for good: hand over first what has to go on. The last enabled admin can be neither demoted nor disabled.',
   params: { id: OPERATOR },
   role: 'admin',
   body: z.strictObject({

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { CreatedToken, TokenView } from '../../operators/tokens'
 import { operatorCall } from '../operator-call'
-import { Name, Reason, Role } from './access'
+import { Name, OPERATOR, Reason, Role } from './access'
 import { listOf, PageQuery, pageOf, withCursor } from './paging'
 
 const TAG = 'Operators: access'
@@ -14,6 +14,9 @@ const Token = z
     name: z.string(),
     role: Role,
     createdBy: z.object({ id: z.string(), name: z.string() }),
+    owner: z.object({ id: z.string(), name: z.string() }).nullable().meta({
+      description: 'The person with whom it ends; null for one that was made with the environment’s `ADMIN_TOKEN`',
+    }),
     createdAt: z.iso.datetime(),
     expiresAt: z.iso.datetime().nullable(),
     revokedAt: z.iso.datetime().nullable(),
@@ -33,6 +36,7 @@ const token: TokenView = {
   name: 'nightly report',
   role: 'viewer',
   createdBy: { id: 'opr_01jcq1z7c0e3g6j9m2p5r8t1w4', name: 'Ada Byron' },
+  owner: { id: 'opr_01jcq1z7c0e3g6j9m2p5r8t1w4', name: 'Ada Byron' },
   createdAt: '2025-11-16T09:31:40.877Z',
   expiresAt: '2026-02-14T09:31:40.877Z',
   revokedAt: null,
@@ -65,7 +69,9 @@ export const createToken = operatorCall({
   operationId: 'createToken',
   tag: TAG,
   summary: 'Create an operator token',
-  description: 'The secret is shown this once: only its hash is stored.',
+  description:
+    'The secret is shown this once: only its hash is stored. The token belongs to the caller, or to the person to whom ' +
+    'the caller’s token belongs, and ends when they are disabled.',
   role: 'admin',
   body: z.strictObject({
     name: Name,
@@ -89,6 +95,27 @@ export const createToken = operatorCall({
   showsSecret: true,
   does: (services) => services.createToken,
   input: ({ body }) => body,
+})
+
+export const updateToken = operatorCall({
+  method: 'PATCH',
+  path: '/api/admin/tokens/{id}',
+  operationId: 'updateToken',
+  tag: TAG,
+  summary: 'Hand an operator token over',
+  description:
+    'To another person, with whom it ends from now on. It works as before, and so does its secret. A token that is ' +
+    'revoked can’t be handed over: that is a 404.',
+  params: { id: TOKEN },
+  role: 'admin',
+  body: z.strictObject({
+    ownerId: z.string().regex(OPERATOR).meta({ description: 'A person who is not disabled' }),
+    reason: Reason,
+  }),
+  bodyExample: { ownerId: 'opr_01jcq1z7c0e3g6j9m2p5r8t1w4', reason: 'Grace leaves in March' },
+  answer: { status: 200, description: 'The token as it is now.', schema: Token, example: token },
+  does: (services) => services.updateToken,
+  input: ({ params, body }) => ({ id: params.id!, ...body }),
 })
 
 export const revokeToken = operatorCall({
