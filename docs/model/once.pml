@@ -77,6 +77,9 @@
 #ifndef MONEY
 #define MONEY 0      /* 1: the provider may charge other money than it was asked for, or name another order */
 #endif
+#ifndef SLICES
+#define SLICES 0     /* 1: a look-up may end before it has read the provider's whole list */
+#endif
 #ifndef KMAX
 #define KMAX 0       /* RECONCILE_MAX_ATTEMPTS (0: never dead-lettered) */
 #endif
@@ -128,7 +131,16 @@
 #define R_WINDOW 1    /* every claim moves settlesAt on */
 #endif
 #ifndef R_COUNT
-#define R_COUNT 1     /* a look-up before settlesAt does not count towards dead-lettering */
+#define R_COUNT 1     /* a look-up before settlesAt, or an unfinished one, does not count towards dead-lettering */
+#endif
+#ifndef R_RESUME
+#define R_RESUME 1    /* the next look-up goes on where an unfinished one stopped */
+#endif
+#ifndef R_SLICE
+#define R_SLICE 1     /* ... only if that one was STARTED after settlesAt */
+#endif
+#ifndef R_BOUNDS
+#define R_BOUNDS 1    /* ... and only in the window that it read: a further attempt in doubt has another */
 #endif
 #ifndef R_PENDING
 #define R_PENDING 1   /* an undecided payment is neither found nor absent */
@@ -197,6 +209,7 @@
 #define UNDECIDED 6
 #define GONE 7
 #define OTHER 8         /* charged, but other money or another order's */
+#define UNFINISHED 9    /* a look-up that has read a part of the list, without finding anything in it */
 /* net[a]: where attempt a's call is */
 #define IDLE_ 0
 #define WIN 1           /* the check is passed, nothing is sent yet */
@@ -216,7 +229,12 @@ bit past = 0;           /* of an accepted request: its creation plus retention <
 bit again = 0;          /* its last event: an operator has it run again */
 bit dead = 0;           /* dead_lettered_at of an accepted request */
 byte nl = 0;            /* reconcile_attempts */
-bit doubt = 0;          /* in_doubt: an attempt ended without its owner's proof that nothing was executed */
+bit doubt = 0;          /* doubt_until: an attempt ended without its owner's proof that nothing was executed */
+#if SLICES
+bit part = 0;           /* look_up_progress: a part of the list was read and nothing found in it; it is not read again */
+#else
+#define part 0
+#endif
 #if MONEY
 bit other = 0;          /* money_differs */
 bit byPerson = 0;       /* ghost: the answer is a person's decision */
@@ -297,7 +315,7 @@ inline free_() { AGAINST; noOther(); move(FAILED_RETRYABLE) }   /* release */
 inline noOther() { other = 0 }
 inline tellOther() {    /* evidence of other money: a person decides; also what was taken for not executed */
   told = (P==8); other = R_OTHERKEPT;
-  if :: st==FAILED_RETRYABLE && R_OTHERKEPT -> doubt = 1; again = 0; word = 0; move(UNKNOWN) :: else fi
+  if :: st==FAILED_RETRYABLE && R_OTHERKEPT -> inDoubt(); again = 0; word = 0; move(UNKNOWN) :: else fi
 }
 inline decided(person) { byPerson = byPerson || person }
 inline forgetPerson() { byPerson = 0 }
@@ -311,6 +329,15 @@ inline forgetPerson() { skip }
 inline sawOther() { skip }
 inline forgetOther() { skip }
 #endif
+#if SLICES
+inline inDoubt() { doubt = 1; if :: R_BOUNDS -> part = 0 :: else fi }   /* doubt_until = settles_at: another window */
+inline notAgain() { part = R_RESUME }
+inline forgetPart() { part = 0 }
+#else
+inline inDoubt() { doubt = 1 }
+inline notAgain() { skip }
+inline forgetPart() { skip }
+#endif
 inline see(code) {      /* a client is given a FINAL answer */
 #if P == 0 || P == 3
   if :: code==SUCC -> saw201 = 1 :: code==DECL || code==GONE -> saw402 = 1 :: else fi;
@@ -321,7 +348,7 @@ inline see(code) {      /* a client is given a FINAL answer */
 }
 inline tellSucc() { told = (P==8); evSucc = R_KEEP }
 inline leaseover() {    /* sweeper, or the next request: by recovery point */
-  doubt = 1;
+  inDoubt();
   if :: (rp==0 || !R_OVER) && !other -> move(FAILED_RETRYABLE) :: else -> move(UNKNOWN) fi
 }
 inline lookup(v) {      /* the provider's own view at this instant; a success outranks what may be one, and a decline */
@@ -332,10 +359,17 @@ inline lookup(v) {      /* the provider's own view at this instant; a success ou
      :: BLIND && !ANY(SUCC) && !ANY(OTHER) && !ANY(UNDECIDED) && ANY(DECL) -> v = NOTFOUND
      :: else -> v = NOTFOUND fi
 }
+inline lookupInSlices(v) {
+  if :: lookup(v)
+     :: SLICES && part -> v = NOTFOUND                  /* what is there now would be in the part that was read before */
+     :: SLICES && !part -> lookup(v); if :: v==NOTFOUND -> v = UNFINISHED :: else fi
+  fi
+}
 
 /* ---- a node: serves requests and accepted jobs one after the other ------------------------------------------- */
 #define CRASH :: atomic { !calm -> printf("node %c CRASHES (restarted, memory gone)\n", 65+n); rep[my] = 0; \
     if :: net[my]==WIN -> net[my] = IDLE_ :: net[my]==SENT -> net[my] = ORPH :: else fi; free(); goto idle }
+#define UNSENT(r) (r==NOTSENT || r==UNFINISHED)
 inline free() { my = 0; res = 0; if :: n==0 -> busyA = 0 :: else fi }
 /* a synchronous record is claimed again by a client, an accepted one by the worker, within its time or on an operator's
    word */
@@ -392,8 +426,8 @@ idle:
   goto check;
 look:                   /* ask before charging again */
   if
-  :: atomic { lookup(res); printf("node %c: look-up before attempt %d calls: %d\n", 65+n, my, res);
-              if :: res==NOTFOUND -> res = 0 :: res==UNDECIDED -> res = TIMEOUT; goto tx2 :: else -> goto tx2 fi }
+  :: atomic { lookupInSlices(res); printf("node %c: look-up before attempt %d calls: %d\n", 65+n, my, res);
+              if :: res==NOTFOUND -> res = 0 :: res==UNFINISHED -> goto tx2 :: res==UNDECIDED -> res = TIMEOUT; goto tx2 :: else -> goto tx2 fi }
   :: atomic { UNREACH && !calm -> res = NOTSENT; printf("node %c: look-up fails\n", 65+n); goto tx2 }
   CRASH
   fi;
@@ -423,13 +457,15 @@ tx2:                    /* WHERE id = record AND state = 'in_progress' AND attem
        printf("node %c: attempt %d commits its result %d\n", 65+n, my, res);
        if :: res==SUCC || (res==OTHER && !R_MONEY) -> complete(SUCC)
           :: res==DECL && !(R_TOLDDECL && evSucc) && !other -> complete(DECL)
-          :: res==NOTSENT && !(R_TOLDFREE && evSucc) && !other ->
+          :: UNSENT(res) && !(R_TOLDFREE && evSucc) && !other ->
+               /* an unfinished look-up: settlesAt of the attempts in doubt is past, or the record were still unknown */
+               if :: res==UNFINISHED -> notAgain() :: else -> forgetPart() fi;
                dead = async && past; free_()
-          :: (res==DECL && R_TOLDDECL || res==NOTSENT && R_TOLDFREE) && evSucc && !other ->
+          :: (res==DECL && R_TOLDDECL || UNSENT(res) && R_TOLDFREE) && evSucc && !other ->
                complete(SUCC)                           /* what it was told */
-          :: (res==DECL || res==NOTSENT) && other -> doubt = 1; move(UNKNOWN)
-          :: res==OTHER && R_MONEY -> tellOther(); doubt = 1; move(UNKNOWN)     /* 504 */
-          :: res==TIMEOUT -> doubt = 1; move(UNKNOWN)   /* 504; what was told meanwhile settles it next */
+          :: (res==DECL || UNSENT(res)) && other -> inDoubt(); move(UNKNOWN)
+          :: res==OTHER && R_MONEY -> tellOther(); inDoubt(); move(UNKNOWN)     /* 504 */
+          :: res==TIMEOUT -> inDoubt(); move(UNKNOWN)   /* 504; what was told meanwhile settles it next */
        fi;
        if :: st==COMPLETED -> see(ans) :: else fi;
        if :: free(); goto idle
@@ -512,7 +548,7 @@ active proctype Clock() {
 #if EXPIRE == 2
   :: atomic { st==EXPIRED && base==0 && attempt<MAXATT -> printf("reaper: tombstone deleted, the key is new\n");
               base = attempt; ans = 0; async = 0; rp = 0; over = 1; settled = 0; nl = 0; saw201 = 0; saw402 = 0;
-              doubt = 0; forgetPerson(); move(NONE) }
+              doubt = 0; forgetPart(); forgetPerson(); move(NONE) }
 #endif
   od
 }
@@ -547,7 +583,7 @@ proctype Recon(bit op; byte id) {
   do
   :: atomic { st==UNKNOWN && (op || ((KMAX==0 || nl<KMAX) && !other)) && (id!=2 || busyR || !SYM) ->
               ra = attempt; rs = settled; sawOther(); if :: id==1 -> busyR = 1 :: else fi;
-              if :: lookup(v) :: WRONGOP && op -> v = NOTFOUND :: UNREACH && !calm -> v = TIMEOUT fi;
+              if :: lookupInSlices(v) :: WRONGOP && op -> v = NOTFOUND :: UNREACH && !calm -> v = TIMEOUT fi;
               printf("resolver %d looks at the provider (attempt %d, settled %d): sees %d\n", id, ra, rs, v) };
      atomic {
        if
@@ -559,7 +595,8 @@ proctype Recon(bit op; byte id) {
                     printf("resolver %d writes completed 402\n", id); complete(DECL)
                :: v==NOTFOUND && !(R_TOLDFREE && evSucc) && (op || !other) && PROOF(rs) ->
                     printf("resolver %d writes failed_retryable\n", id);
-                    dead = async && past; free_()
+                    forgetPart(); dead = async && past; free_()
+               :: v==UNFINISHED && (rs || !R_SLICE) && R_COUNT -> notAgain()
                :: else -> if :: KMAX>0 && !op && nl<KMAX && !(R_COUNT && v!=TIMEOUT && v!=UNDECIDED) -> nl++ :: else fi
             fi
        :: else ->                                       /* late: what a look-up found is kept, a person is told */

@@ -27,7 +27,7 @@ export interface ComparedField {
 export interface Seen {
   at: string
   source: 'look_up' | 'webhook' | 'late_owner' | 'owner' | 'operator'
-  verdict: 'succeeded' | 'declined' | 'not_found' | 'pending' | 'unreachable' | 'not_executed'
+  verdict: 'succeeded' | 'declined' | 'not_found' | 'pending' | 'unreachable' | 'unfinished' | 'not_executed'
   ref: string | null
   /** What it says of itself, where that was fetched. */
   object: { amountCents: number; currency: string; orderId?: string | null; createdAt?: string } | null
@@ -152,12 +152,14 @@ function field(name: string, request: Cell, ours: Cell, provider: Cell): Compare
   return { name, request, ours, provider, differs, remark: null }
 }
 
+const WITHOUT_ANSWER: readonly Seen['verdict'][] = ['unreachable', 'unfinished', 'pending']
+
 function reference({ ledger }: Compared, seen: Seen | null): ComparedField {
   const own = bookingOf(ledger)?.providerRef ?? null
   const ours = text(own)
   const there = seen?.ref ?? null
   const provider = seen ? text(there) : NOT_FETCHED
-  const looked = seen !== null && seen.verdict !== 'unreachable' && seen.verdict !== 'pending'
+  const looked = seen !== null && !WITHOUT_ANSWER.includes(seen.verdict)
   const remark = looked && there && !own ? 'only there' : looked && own && !there ? 'only here' : null
   return { name: 'Reference', request: NONE, ours, provider, differs: looked && own !== there, remark }
 }
@@ -177,7 +179,9 @@ function status(ours: string | null, seen: Seen | null): ComparedField {
       ? { kind: 'nothing', why: 'nothing there' }
       : seen.verdict === 'unreachable'
         ? { kind: 'nothing', why: 'could not be asked' }
-        : text(seen.verdict)
+        : seen.verdict === 'unfinished'
+          ? { kind: 'nothing', why: 'being continued' }
+          : text(seen.verdict)
   const differs = Boolean(agrees && ours && !agrees.includes(ours))
   return { name: 'Status', request: NONE, ours: text(ours), provider, differs, remark: null }
 }

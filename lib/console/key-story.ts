@@ -77,7 +77,7 @@ function ofTimeline(
     if (act) told.add(act)
     if (event.event === 'claimed' || event.event === 'resumed') lookUps = 0
     if (event.event === 'summed_up') lookUps = Number(event.attempts) > 0 ? 0 : lookUps + Number(event.lookUps)
-    const counts = event.event === 'looked_up' && event.verdict !== 'too_early'
+    const counts = event.event === 'looked_up' && event.verdict !== 'too_early' && event.verdict !== 'unfinished'
     if (counts) lookUps += 1
     const base = {
       at: event.at,

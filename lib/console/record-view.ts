@@ -3,7 +3,7 @@
 import sql, { raw } from 'sql-template-tag'
 import { z } from 'zod'
 import type { Store } from '../db/store'
-import { type RecordRow, toRecord } from '../idempotency/record'
+import { LOOK_UP_COLUMNS, type RecordRow, toRecord } from '../idempotency/record'
 import { ClientRecord, toClientRecord } from '../idempotency/view'
 
 export const OperatorRecord = ClientRecord.extend({
@@ -36,7 +36,7 @@ export type OperatorRecord = z.infer<typeof OperatorRecord>
 export const OPERATOR_COLUMNS = raw(`
   r.id, r.tenant_id, r.endpoint, r.key, r.fingerprint, r.state, r.async, r.attempt, r.version, r.recovery_point,
   r.effect_evidence, r.money_differs, r.in_doubt, r.response_status, NULL AS response_headers, NULL AS response_body, r.resource_type, r.resource_id,
-  r.created_at, r.completed_at, r.expires_at, r.locked_until, r.locked_by, r.settles_at, r.last_error_code,
+  r.created_at, r.completed_at, r.expires_at, ${LOOK_UP_COLUMNS}, r.locked_until, r.locked_by, r.settles_at, r.last_error_code,
   r.reconcile_after, r.reconcile_attempts, r.dead_lettered_at, r.replay_count, r.last_replayed_at, r.request_id,
   (extract(epoch FROM r.locked_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
   (extract(epoch FROM r.reconcile_after - clock_timestamp()) * 1000)::float8 AS reconcile_in_ms,

@@ -44,6 +44,7 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261119060102_swap_ledger_indexes',
   '20261119060103_index_reversals',
   '20261119080000_bounded_timelines',
+  '20261119110000_look_ups_in_slices',
   '20261119120000_session_hashes',
   '20261119120100_sign_in_buckets',
   '20261119120200_token_owners',

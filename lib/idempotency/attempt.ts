@@ -113,6 +113,7 @@ export function driveAttempt<Body, Report>(
     lease,
     rerun: request.rerun,
     inDoubt: record.inDoubt,
+    lookUp: record.lookUp,
     recoveryPoint: record.recoveryPoint ?? firstPhase(operation as Operation<never, never>).name,
     attempt: {
       recordId: record.id,

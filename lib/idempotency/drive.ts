@@ -5,7 +5,15 @@ import { isUnavailable } from '../db/sqlstate'
 import type { Boundary } from './boundary'
 import { applyEvidence } from './evidence'
 import type { LeaseClock } from './lease'
-import { type Answer, type Attempt, type Executed, isOfOtherMoney, type Operation, type Settlement } from './operation'
+import {
+  type Answer,
+  type Attempt,
+  type Executed,
+  isOfOtherMoney,
+  type LookUpWindow,
+  type Operation,
+  type Settlement,
+} from './operation'
 import { persist } from './persist'
 import { settleByEvidence } from './settle-by-evidence'
 import { advance, stillOwned } from './sql/advance'
@@ -23,6 +31,9 @@ export type Driven =
   /** Somebody else moved the record on: the client is to be answered as any duplicate is. */
   | { kind: 'fenced' }
 
+/** The look-up before the call could not read the whole list in its time, so nothing was called. */
+const LOOK_UP_UNFINISHED = 'look_up_unfinished'
+
 /** The job of an accepted request's next run, after this many attempts. */
 export type Rerun = (recordId: string, attempts: number) => Sql
 
@@ -33,6 +44,8 @@ interface Drive<Body, Report> {
   lease: LeaseClock
   /** Whether an earlier attempt ended without its own owner's proof that nothing was executed. */
   inDoubt: boolean
+  /** As it was before the claim: what a look-up before the call is about. */
+  lookUp: LookUpWindow
   /** Only a worker runs again what was proven not executed; a client decides for itself. */
   rerun?: Rerun
 }
@@ -76,8 +89,8 @@ async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: stri
 /** A further attempt of a record in doubt asks for the effect before it calls. Null when there is none and it may call. */
 async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<Driven | null> {
   const { external } = d.operation
-  if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short')
-  const verdict = await external.lookUp(d.attempt).catch((bug: unknown) => releaseAfterBug(d, bug))
+  if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short', d.lookUp.progress)
+  const verdict = await external.lookUp(d.attempt, d.lookUp).catch((bug: unknown) => releaseAfterBug(d, bug))
   await d.boundary.step?.('looked_up')
   switch (verdict.kind) {
     case 'succeeded':
@@ -87,7 +100,9 @@ async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<D
     case 'pending':
       return giveUp(d, 'provider_pending')
     case 'unreachable':
-      return releaseOwn(d, 'provider_unreachable')
+      return releaseOwn(d, 'provider_unreachable', d.lookUp.progress)
+    case 'unfinished':
+      return releaseOwn(d, LOOK_UP_UNFINISHED, d.lookUp.isPast ? verdict.progress : null)
     case 'not_found':
   }
   const { recordId, number: attempt } = d.attempt
@@ -216,16 +231,21 @@ async function testify<Body, Report>(d: Drive<Body, Report>, executed: Executed)
   )
 }
 
-async function releaseOwn<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
+async function releaseOwn<Body, Report>(
+  d: Drive<Body, Report>,
+  code: string,
+  lookUpProgress: string | null = null,
+): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
   const effects = d.operation.external.release(d.attempt)
   const event = { event: 'released', by: d.boundary.nodeId, attempt } as const
-  const next = d.rerun?.(recordId, attempt)
+  // An unfinished look-up is no failure: the worker goes on with it soon, as after a first attempt.
+  const next = d.rerun?.(recordId, code === LOOK_UP_UNFINISHED ? 1 : attempt)
   const released = await persist(d.boundary.store, d.lease, (store) =>
     moving(
       d,
       'failed_retryable',
-      release(store, { recordId, attempt, from: 'in_progress', code, effects, event, next }),
+      release(store, { recordId, attempt, from: 'in_progress', code, effects, event, next, lookUpProgress }),
     ),
   )
   if (released === 'store_lost') return { kind: 'not_executed', code, expiresAt: null }

@@ -64,7 +64,26 @@ export type FoundByRef =
   | { kind: 'found'; providerKey: string | null; status: 'succeeded' | 'failed' | 'pending'; shown: Shown }
   | { kind: 'not_found' }
   | { kind: 'unreachable' }
-export type LookUpVerdict = Executed | { kind: 'not_found' } | { kind: 'pending' } | { kind: 'unreachable' }
+export type LookUpVerdict =
+  | Executed
+  | { kind: 'not_found' }
+  | { kind: 'pending' }
+  | { kind: 'unreachable' }
+  /** It has read a part of the provider's list and found nothing in it. The next look-up goes on from `progress`. */
+  | { kind: 'unfinished'; progress: string }
+
+/** What a look-up is about: what the attempts in doubt may have had executed, since the record's creation. */
+export interface LookUpWindow {
+  /** The latest settlesAt of these attempts: nothing of theirs is executed later. */
+  until: Date
+  /**
+   * `until` was past before the look-up started. Only then the part of the list that it has read stays as it is, and
+   * "nothing in it" may be kept: before, a call under way could still be executed and be listed there.
+   */
+  isPast: boolean
+  /** Kept by an unfinished look-up. It names the window that it belongs to, and counts in no other. */
+  progress: string | null
+}
 
 interface LocalPhase<Body, Report> {
   /** The recovery point: stored when the phase is entered, where a later attempt resumes. */
@@ -79,7 +98,7 @@ interface ExternalPhase<Body, Report> {
   /** No call or look-up takes longer. */
   timeLimitMs: number
   call(attempt: Attempt<Body, Report>): Promise<CallVerdict>
-  lookUp(attempt: Attempt<Body, Report>): Promise<LookUpVerdict>
+  lookUp(attempt: Attempt<Body, Report>, window: LookUpWindow): Promise<LookUpVerdict>
   /** What the provider has under a reference that a person gives, whatever record it was made for. */
   findByRef?(ref: string): Promise<FoundByRef>
   /**

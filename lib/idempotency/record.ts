@@ -1,7 +1,7 @@
 // A record as the boundary reads it. Times that decide something (lease left, past expiry) are computed by the
 // database in the statement that reads them, so no node's clock has a say.
 import { raw } from 'sql-template-tag'
-import type { Answer, Resource } from './operation'
+import type { Answer, LookUpWindow, Resource } from './operation'
 import type { State } from './states'
 
 export interface KeyRecord {
@@ -21,6 +21,7 @@ export interface KeyRecord {
   moneyDiffers: boolean
   /** An attempt ended without its own owner's proof that nothing was executed. */
   inDoubt: boolean
+  lookUp: LookUpWindow
   /** What is left of the lease; null without one, zero or less once it is over. */
   leaseLeftMs: number | null
   /** Until the next look-up of an unknown outcome. */
@@ -39,10 +40,16 @@ export interface KeyRecord {
 /** Stored with each answer, so that a later release can read what this one wrote. */
 export const ANSWER_VERSION = 1
 
+/** Of an unknown outcome every attempt is in doubt, of any other state those before the last. Without one, any bound will do. */
+const DOUBT_UNTIL = "coalesce(least(CASE WHEN r.state <> 'unknown' THEN r.doubt_until END, r.settles_at), r.expires_at)"
+
+export const LOOK_UP_COLUMNS = `
+  ${DOUBT_UNTIL} AS doubt_until, ${DOUBT_UNTIL} <= clock_timestamp() AS doubt_is_past, r.look_up_progress`
+
 export const RECORD_COLUMNS = raw(`
   r.id, r.tenant_id, r.endpoint, r.key, r.fingerprint, r.state, r.async, r.attempt, r.version, r.recovery_point,
   r.effect_evidence, r.money_differs, r.in_doubt, r.response_status, r.response_headers, r.response_body, r.resource_type, r.resource_id,
-  r.created_at, r.completed_at, r.expires_at,
+  r.created_at, r.completed_at, r.expires_at, ${LOOK_UP_COLUMNS},
   (extract(epoch FROM r.locked_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
   (extract(epoch FROM r.reconcile_after - clock_timestamp()) * 1000)::float8 AS reconcile_in_ms,
   coalesce(r.asking_until > clock_timestamp(), false) AS being_asked,
@@ -62,6 +69,9 @@ export interface RecordRow {
   effect_evidence: boolean
   money_differs: boolean
   in_doubt: boolean
+  doubt_until: Date
+  doubt_is_past: boolean
+  look_up_progress: string | null
   response_status: number | null
   response_headers: string | null
   response_body: string | null
@@ -91,6 +101,7 @@ export function toRecord(row: RecordRow): KeyRecord {
     effectEvidence: row.effect_evidence,
     moneyDiffers: row.money_differs,
     inDoubt: row.in_doubt,
+    lookUp: { until: row.doubt_until, isPast: row.doubt_is_past, progress: row.look_up_progress },
     leaseLeftMs: row.lease_left_ms,
     reconcileInMs: row.reconcile_in_ms,
     beingAsked: row.being_asked,

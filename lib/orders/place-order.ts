@@ -36,10 +36,12 @@ export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<
         })
         return called(outcome)
       },
-      async lookUp(attempt) {
+      async lookUp(attempt, { until, progress }) {
         const { paymentMethod } = attempt.input.body
         const { providerKey, createdAt: reservedAt } = attempt
-        return lookedUp(await gateway.lookUp({ kind: 'charge', providerKey, reservedAt, paymentMethod }))
+        return lookedUp(
+          await gateway.lookUp({ kind: 'charge', providerKey, reservedAt, until, progress, paymentMethod }),
+        )
       },
       findByRef: (ref) => findByRef(gateway, 'charge', ref),
       matches: (attempt, shown) => isOwn(ownMoney(attempt), shown),

@@ -37,6 +37,8 @@ export function lookedUp(found: LookUpOutcome): LookUpVerdict {
     case 'pending':
     case 'unreachable':
       return { kind: found.kind }
+    case 'unfinished':
+      return found
   }
 }
 

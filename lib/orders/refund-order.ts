@@ -66,13 +66,15 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
         })
         return called(outcome)
       },
-      async lookUp(attempt) {
+      async lookUp(attempt, { until, progress }) {
         // Nothing was ever held for it, so nothing was ever asked of the provider.
         if (!attempt.report) return { kind: 'not_found' }
         const found = await gateway.lookUp({
           kind: 'refund',
           providerKey: attempt.providerKey,
           reservedAt: attempt.createdAt,
+          until,
+          progress,
           chargeRef: attempt.report.chargeRef ?? undefined,
           paymentMethod: attempt.report.paymentMethod,
           reason: attempt.input.body.reason,

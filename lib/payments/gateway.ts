@@ -45,12 +45,18 @@ export type LookUpOutcome =
   /** The provider has it and has not decided yet. */
   | { kind: 'pending'; providerRef: string }
   | { kind: 'unreachable'; code: string }
+  /** Nothing in the part of the list that there was time for. A look-up with this progress goes on from there. */
+  | { kind: 'unfinished'; progress: string }
 
 export interface LookUpRequest {
   kind: EffectKind
   providerKey: string
   /** When the record was reserved: nothing of it can be older. */
   reservedAt: Date
+  /** Nothing of it can be younger. */
+  until: Date
+  /** Of an unfinished look-up of the same effect; it counts only if `reservedAt` and `until` are as they were. */
+  progress?: string | null
   /** For a refund: the charge that it gives back. */
   chargeRef?: string
   /** The order's payment method or the refund's reason: the sandbox's behaviour hangs on it. */

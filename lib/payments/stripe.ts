@@ -38,7 +38,7 @@ export interface StripeOptions {
 }
 
 // Between the clocks of our database and of Stripe. As much as webhooks are allowed: a clock that is further off is
-// noticed there first. It costs a look-up five more minutes of the account's intents.
+// noticed there first. It costs a look-up ten more minutes of the account's intents.
 const CLOCK_MARGIN_MS = 5 * 60_000
 
 /** The most that Stripe gives at once. */
@@ -80,11 +80,28 @@ export function createStripe({ secretKey, timeLimitMs, api = STRIPE_API }: Strip
     }
   }
 
+  /** Reads pages for as long as the time limit allows. Lists are current; Search is minutes behind, so its silence would prove nothing. */
   async function lookUp(request: LookUpRequest): Promise<LookUpOutcome> {
-    const candidates = request.kind === 'charge' ? intentsSince(request.reservedAt) : refundsOf(chargeRefOf(request))
+    const { kind, providerKey } = request
+    const filter = {
+      created: createdBetween(request),
+      ...(kind === 'refund' && { payment_intent: chargeRefOf(request) }),
+    }
+    const reading = resumed(request)
+    let pages = 0
     try {
-      return await limited((stripe) => bestOf(candidates(stripe), request.providerKey))
+      return await limited(async (stripe) => {
+        for (;;) {
+          const { effects, next } = await pageOf(stripe, kind, filter, reading.after)
+          const best = bestOf(effects, providerKey, reading.best)
+          if (next === null || best?.kind === 'succeeded') return best ?? { kind: 'not_found' }
+          Object.assign(reading, { best, after: next })
+          pages += 1
+        }
+      })
     } catch (error) {
+      // Whatever ended it, the pages before need not be read again.
+      if (pages > 0) return { kind: 'unfinished', progress: JSON.stringify(reading) }
       return { kind: 'unreachable', code: errorCode(error) }
     }
   }
@@ -178,24 +195,34 @@ function placeAt(cursor: string | null): { kind: EffectKind; after: string | und
   return { kind: kind === 'refund' ? 'refund' : 'charge', after }
 }
 
-/** Lists are current; Search is minutes behind, so its silence would prove nothing. */
-const intentsSince = (reservedAt: Date) => (stripe: Stripe) =>
-  stripe.paymentIntents.list({
-    created: { gte: Math.floor((reservedAt.getTime() - CLOCK_MARGIN_MS) / 1000) },
-    limit: PAGE_SIZE,
-  }) as AsyncIterable<Effect>
+const createdBetween = ({ reservedAt, until }: LookUpRequest): { gte: number; lte: number } => ({
+  gte: Math.floor((reservedAt.getTime() - CLOCK_MARGIN_MS) / 1000),
+  lte: Math.ceil((until.getTime() + CLOCK_MARGIN_MS) / 1000),
+})
 
-const refundsOf = (chargeRef: string) => (stripe: Stripe) =>
-  stripe.refunds.list({ payment_intent: chargeRef, limit: PAGE_SIZE }) as AsyncIterable<Effect>
+/** How far a look-up has read its list: Stripe has the newest first, and `after` is the last object that was read. */
+interface Reading {
+  /** The bounds that it belongs to, as they were asked for. */
+  bounds: string
+  after?: string
+  best?: Found
+}
+type Found = ReturnType<typeof lookUpOutcome>
+
+/** From the beginning, unless the progress is of the very same bounds. A new object is put before those that were read. */
+function resumed({ reservedAt, until, progress }: LookUpRequest): Reading {
+  const bounds = `${reservedAt.toISOString()} ${until.toISOString()}`
+  const reading: Reading | null = progress ? JSON.parse(progress) : null
+  return reading?.bounds === bounds ? reading : { bounds }
+}
 
 /** A key may have several: Stripe forgets keys after a day. One that succeeded is the answer, one that still may is next. */
-async function bestOf(candidates: AsyncIterable<Effect>, providerKey: string): Promise<LookUpOutcome> {
-  let best: LookUpOutcome = { kind: 'not_found' }
-  for await (const effect of candidates) {
+function bestOf(effects: readonly Effect[], providerKey: string, best: Found | undefined): Found | undefined {
+  for (const effect of effects) {
     if (providerKeyOf(effect) !== providerKey) continue
     const found = lookUpOutcome(effect)
     if (found.kind === 'succeeded') return found
-    if (best.kind !== 'pending') best = found
+    if (best?.kind !== 'pending') best = found
   }
   return best
 }

@@ -1,11 +1,15 @@
 // One question to the provider about one record. It always ends with a verdict: what breaks on our side of it says
 // nothing about the effect, like a provider that can't be reached.
-import type { AnyOperation, Attempt, LookUpVerdict } from '../idempotency/operation'
+import type { AnyOperation, Attempt, LookUpVerdict, LookUpWindow } from '../idempotency/operation'
 import { log } from '../log'
 
-export async function askProvider(operation: AnyOperation, attempt: Attempt<unknown, unknown>): Promise<LookUpVerdict> {
+export async function askProvider(
+  operation: AnyOperation,
+  attempt: Attempt<unknown, unknown>,
+  window: LookUpWindow,
+): Promise<LookUpVerdict> {
   try {
-    return await operation.external.lookUp(attempt)
+    return await operation.external.lookUp(attempt, window)
   } catch (bug) {
     log().error({ err: bug, recordId: attempt.recordId }, 'a look-up failed')
     return { kind: 'unreachable' }

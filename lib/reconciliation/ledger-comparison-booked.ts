@@ -65,10 +65,19 @@ const isListed = ({ reservedAt }: Missing, { listed }: Window): boolean =>
 
 async function askFor(gateway: Gateway, row: Missing): Promise<Effected | 'absent' | 'not_told'> {
   if (!row.recordId) return 'not_told'
-  const { kind, reservedAt, paymentMethod, reason } = row
+  const { kind, reservedAt, bookedAt: until, paymentMethod, reason } = row
   const chargeRef = row.chargeRef ?? undefined
-  const providerKey = providerKeyOf(row.recordId)
-  const found = await gateway.lookUp({ kind, providerKey, reservedAt, chargeRef, paymentMethod, reason })
+  const request = {
+    kind,
+    providerKey: providerKeyOf(row.recordId),
+    reservedAt,
+    until,
+    chargeRef,
+    paymentMethod,
+    reason,
+  }
+  let found = await gateway.lookUp(request)
+  while (found.kind === 'unfinished') found = await gateway.lookUp({ ...request, progress: found.progress })
   if (found.kind === 'not_found' || found.kind === 'declined') return 'absent'
   // With two charges of one key a look-up tells of one of them, which need not be ours.
   return found.kind === 'succeeded' && found.providerRef === row.ref ? found : 'not_told'

@@ -57,7 +57,8 @@ export async function askAbout(
   if (detail) return { detail }
   const { verdict, providerRef, accept } = decision
   if (providerRef === undefined) return { shown: null }
-  if (said.kind !== 'unreachable') return comparedMoney(operation, attempt, accept, 'shown' in said ? said.shown : null)
+  if (said.kind !== 'unreachable' && said.kind !== 'unfinished')
+    return comparedMoney(operation, attempt, accept, 'shown' in said ? said.shown : null)
 
   const found = (await operation.external.findByRef?.(providerRef)) ?? ({ kind: 'unreachable' } as const)
   if (found.kind !== 'found') {
@@ -105,6 +106,7 @@ async function shownByEvidence(store: Pick<Store, 'query'>, recordId: string, re
 function contradictionOf({ verdict, providerRef }: Resolution, said: LookUpVerdict): string | null {
   switch (said.kind) {
     case 'unreachable':
+    case 'unfinished':
       return null
     case 'pending':
       return 'The provider has it and has not decided yet.'

@@ -23,7 +23,7 @@ import { rerunAccepted } from '../jobs/enqueue'
 import { askProvider } from './ask-provider'
 import { whileAsking } from './asks-by-people'
 import { findToReconcile, type ToReconcile, waitForSettleWindow } from './due'
-import { putOff } from './put-off'
+import { goOnSoon, putOff } from './put-off'
 import { witnessed } from './witnessed'
 
 /** Who asks by schedule. */
@@ -105,9 +105,9 @@ async function lookUp(
   await r.boundary.step?.('recalled')
   const verdict =
     asker.by === RECONCILER
-      ? await askProvider(operation, attempt)
+      ? await askProvider(operation, attempt, found.record.lookUp)
       : await whileAsking(r.boundary.store, found.record.id, operation.external.timeLimitMs, () =>
-          askProvider(operation, attempt),
+          askProvider(operation, attempt, found.record.lookUp),
         )
   await r.boundary.step?.('looked_up')
   const { ref = null, shown } = 'ref' in verdict ? verdict : {}
@@ -160,8 +160,10 @@ async function apply(
   }
   // Until the window is over a call may still arrive, and "no such charge" proves nothing; nor does the decline of one
   // attempt speak for another that may be on its way.
-  const tooEarly = verdict.kind === 'not_found' || (verdict.kind === 'declined' && record.attempt > 1)
+  const provesNothing = verdict.kind === 'not_found' || verdict.kind === 'unfinished'
+  const tooEarly = provesNothing || (verdict.kind === 'declined' && record.attempt > 1)
   if (tooEarly && !found.settled) {
+    if (verdict.kind === 'unfinished' && by !== RECONCILER) return {}
     await waitForSettleWindow(store, guard, by)
     await r.boundary.step?.('put_off')
     return {}
@@ -202,6 +204,10 @@ async function apply(
       const told = await settleByEvidence(movesOnly(r.boundary), operation, record.id, also)
       return told ? { settled: true, state: 'completed' } : {}
     }
+    case 'unfinished':
+      await goOnSoon(store, { ...guard, by, progress: verdict.progress, scheduled: by === RECONCILER })
+      await r.boundary.step?.('put_off')
+      return {}
     case 'pending':
     case 'unreachable':
       return later(r, record, by, verdict.kind)

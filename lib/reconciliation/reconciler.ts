@@ -34,8 +34,10 @@ export function reconciler(options: ReconcilerOptions): Daemon {
         })
         const resumed = outcomes.some(isAnswer) ? await noteAnswer(store) : []
         if (resumed.length > 0) counts.resumed = resumed.length
-        if (ids.length > 0) yield { counts, ids }
-        if (ids.length < BATCH) return
+        // An unfinished look-up is due again, goes on in this run and is counted when it ends.
+        const ended = ids.filter((_, i) => outcomes[i]?.verdict !== 'unfinished')
+        if (ids.length > 0) yield { counts, ids: ended }
+        if (ids.length < BATCH && ended.length === ids.length) return
       }
     },
   }
@@ -45,7 +47,7 @@ export function reconciler(options: ReconcilerOptions): Daemon {
 const isAnswer = (outcome: Reconciled | null): boolean => outcome !== null && outcome.verdict !== 'unreachable'
 
 function namesOf(outcome: Reconciled): string[] {
-  const names = ['lookUps', outcome.verdict]
+  const names = outcome.verdict === 'unfinished' ? ['unfinished'] : ['lookUps', outcome.verdict]
   if (outcome.settled) names.push('settled')
   if (outcome.deadLettered) names.push('deadLettered')
   return names

@@ -34,6 +34,14 @@ describe('a key’s story', () => {
     expect(rest).toMatchObject([{ verdict: 'pending', numbers: [4] }])
   })
 
+  it('does not number an unfinished lookup, which the next one continues', () => {
+    const timeline = [RESERVED, TIMED_OUT, ...[40, 50].map((s) => lookedUp(s, 'unfinished')), lookedUp(60, 'pending')]
+    expect(storyOf(aKey('unknown', { timeline })).slice(2)).toMatchObject([
+      { verdict: 'unfinished', numbers: [], times: [at(40), at(50)] },
+      { verdict: 'pending', numbers: [1] },
+    ])
+  })
+
   it('does not number a lookup that came too early, and restarts the numbers with each attempt', () => {
     const timeline = [
       RESERVED,

@@ -140,6 +140,11 @@ describe('the verdict shown on a key', () => {
       'May have charged USD 184.50. The provider has nothing yet, which is no proof: the call may still arrive.',
     ],
     [
+      'unknown, with a look-up that is being continued',
+      aKey('unknown', { timeline: [RESERVED, TIMED_OUT, lookedUp(40, 'unfinished')] }),
+      'May have charged USD 184.50. The provider’s list is being read, with nothing found so far: the next look-up continues it.',
+    ],
+    [
       'unknown, with the provider asked about an earlier attempt only',
       aKey('unknown', {
         timeline: [RESERVED, TIMED_OUT, lookedUp(40, 'unreachable'), event(50, 'claimed', { attempt: 2 })],

@@ -91,6 +91,18 @@ describe('the timeline in words', () => {
       .map((moment) => wordsOf(moment, about))
       .map(({ title, rest }) => `${title} | ${text(rest)}`)
 
+  it('says that unfinished lookups are continued, with the first and the last time of many', () => {
+    const unfinished = (count: number) =>
+      lines(
+        aKey('unknown', {
+          timeline: [RESERVED, TIMED_OUT, ...Array.from({ length: count }, (_, n) => lookedUp(40 + n, 'unfinished'))],
+        }),
+      ).at(-1)
+    const rest = 'the provider’s list is not read to its end: the next look-up continues it'
+    expect(unfinished(1)).toBe(`Look-up: nothing so far | ${rest}`)
+    expect(unfinished(20)).toBe(`20 look-ups: nothing so far | ${at(40)} to ${at(59)}, ${rest}`)
+  })
+
   it('describes a key that timed out and was resolved by an operator', () => {
     const timeline = [
       RESERVED,

@@ -35,6 +35,7 @@ const recordOf = (state: State, flags: Flags): KeyRecord => ({
   effectEvidence: flags.effectEvidence,
   moneyDiffers: false,
   inDoubt: false,
+  lookUp: { until: new Date(), isPast: false, progress: null },
   leaseLeftMs: state === 'in_progress' ? (flags.leaseOver ? 0 : 1) : null,
   reconcileInMs: null,
   beingAsked: false,

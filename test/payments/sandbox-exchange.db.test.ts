@@ -33,7 +33,15 @@ function open(timeLimitMs: number, connectionString = database.url) {
 function charge(paymentMethod = 'pm_ok'): EffectRequest & LookUpRequest {
   const id = ulid()
   const ids = { providerKey: `key_${id}`, orderId: `ord_${id}`, customerId: `cus_${id}` }
-  return { kind: 'charge', ...ids, reservedAt: new Date(0), amountCents: 2500, currency: 'EUR', paymentMethod }
+  return {
+    kind: 'charge',
+    ...ids,
+    reservedAt: new Date(0),
+    until: new Date(),
+    amountCents: 2500,
+    currency: 'EUR',
+    paymentMethod,
+  }
 }
 
 /** Runs while no statement can write, and hands over the process id of the one backend that waits to. */

@@ -34,6 +34,7 @@ function charge(paymentMethod = 'pm_ok', changes: Partial<EffectRequest> = {}): 
     kind: 'charge',
     ...ids,
     reservedAt: new Date(0),
+    until: new Date(),
     amountCents: 2500,
     currency: 'EUR',
     paymentMethod,

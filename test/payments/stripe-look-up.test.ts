@@ -28,6 +28,7 @@ const charge = (fields: Partial<LookUpRequest> = {}): LookUpRequest => ({
   kind: 'charge',
   providerKey: KEY,
   reservedAt: new Date(),
+  until: new Date(),
   paymentMethod: 'pm_card_visa',
   ...fields,
 })
@@ -120,17 +121,52 @@ describe('the Stripe lookup of a charge', () => {
     expect(stripe.seen).toHaveLength(1)
   })
 
-  it('returns unreachable when a later page fails', async () => {
+  it('is unfinished when a later page fails, and the next one goes on with that page', async () => {
+    const list = listOf([...others(150), paymentIntent({ id: 'pi_us', created: seconds(-60), ...OURS })])
+    stripe.reply((request) => (request.params.has('starting_after') ? 'reset' : list(request)))
+    const request = charge()
+    const first = await gateway().lookUp(request)
+    expect(first).toEqual({ kind: 'unfinished', progress: expect.any(String) })
+    const resumed = { ...request, progress: (first as { progress: string }).progress }
+    expect(await gateway().lookUp(resumed)).toEqual({ kind: 'unreachable', code: 'connection_lost' })
+    stripe.reply(list)
+    expect(await gateway().lookUp(resumed)).toMatchObject({ kind: 'succeeded', providerRef: 'pi_us' })
+    expect(stripe.seen.slice(1).map(({ params }) => params.get('starting_after'))).toEqual(Array(3).fill('pi_other_99'))
+  })
+
+  it('remembers a declined intent of the pages that were read before', async () => {
+    const list = listOf([paymentIntent({ id: 'pi_no', created: seconds(), ...OURS, ...FAILED }), ...others(150)])
+    stripe.reply((request) => (request.params.has('starting_after') ? 'reset' : list(request)))
+    const request = charge()
+    const first = await gateway().lookUp(request)
+    stripe.reply(list)
+    const resumed = { ...request, progress: (first as { progress: string }).progress }
+    expect(await gateway().lookUp(resumed)).toEqual({ kind: 'declined', providerRef: 'pi_no' })
+  })
+
+  it('begins anew when its window is not the one that was read', async () => {
     const list = listOf(others(150))
     stripe.reply((request) => (request.params.has('starting_after') ? 'reset' : list(request)))
-    expect(await gateway().lookUp(charge())).toEqual({ kind: 'unreachable', code: 'connection_lost' })
+    const request = charge()
+    const { progress } = (await gateway().lookUp(request)) as { progress: string }
+    stripe.reply(list)
+    const until = new Date(request.until.getTime() + 2000)
+    await gateway().lookUp({ ...request, until, progress })
+    expect(stripe.seen[2]!.params.has('starting_after')).toBe(false)
+  })
+
+  it('leaves out what was created more than five minutes after the last moment at which it could be', async () => {
+    const until = new Date(Date.now() - 600_000)
+    stripe.reply(listOf([paymentIntent({ created: seconds(), ...OURS })]))
+    expect(await gateway().lookUp(charge({ reservedAt: until, until }))).toEqual({ kind: 'not_found' })
+    expect(Number(stripe.seen[0]?.params.get('created[lte]'))).toBe(Math.ceil(until.getTime() / 1000) + 300)
   })
 
   it('has one time limit for all of its pages', async () => {
     const list = listOf(others(1_000))
     stripe.reply((request) => ({ ...(list(request) as Exclude<Reply, string>), afterMs: 100 }))
     const startedAt = performance.now()
-    expect(await gateway(350).lookUp(charge())).toEqual({ kind: 'unreachable', code: 'timeout' })
+    expect(await gateway(350).lookUp(charge())).toEqual({ kind: 'unfinished', progress: expect.any(String) })
     expect(performance.now() - startedAt).toBeLessThan(750)
     const seen = stripe.seen.length
     expect(seen).toBeLessThan(5)
@@ -167,6 +203,16 @@ describe('the Stripe lookup of a refund', () => {
   it('ignores refunds of another charge or without our key', async () => {
     stripe.reply(listOf([refund(), refund({ id: 're_us', payment_intent: 'pi_2', ...OURS })]))
     expect(await gateway().lookUp(refundOf('pi_1'))).toEqual({ kind: 'not_found' })
+  })
+
+  it('is continued by the next one when not all refunds of the charge could be read', async () => {
+    const list = listOf(Array.from({ length: 150 }, (_, n) => refund({ id: `re_${n}` })))
+    stripe.reply((request) => (request.params.has('starting_after') ? 'reset' : list(request)))
+    const request = refundOf('pi_1')
+    const { progress } = (await gateway().lookUp(request)) as { progress: string }
+    stripe.reply(list)
+    expect(await gateway().lookUp({ ...request, progress })).toEqual({ kind: 'not_found' })
+    expect(stripe.seen.at(-1)?.params.get('starting_after')).toBe('re_99')
   })
 
   it('throws when it does not get the charge', async () => {

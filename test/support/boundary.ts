@@ -192,6 +192,7 @@ export interface RecordRow {
   effect_evidence: boolean
   money_differs: boolean
   in_doubt: boolean
+  look_up_progress: string | null
   dead_lettered_at: Date | null
   response_status: number | null
   response_body: string | null

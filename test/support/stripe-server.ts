@@ -147,9 +147,13 @@ export function listOf(objects: StripeObject[]): (request: SeenRequest) => Reply
   return ({ params }) => {
     const gte = Number(params.get('created[gte]') ?? 0)
     const lt = Number(params.get('created[lt]') ?? Number.POSITIVE_INFINITY)
+    const lte = Number(params.get('created[lte]') ?? Number.POSITIVE_INFINITY)
     const of = params.get('payment_intent')
     const matching = objects
-      .filter(({ created, payment_intent }) => created >= gte && created < lt && (!of || payment_intent === of))
+      .filter(
+        ({ created, payment_intent }) =>
+          created >= gte && created < lt && created <= lte && (!of || payment_intent === of),
+      )
       .sort((a, b) => b.created - a.created)
     const after = params.get('starting_after')
     const start = after ? matching.findIndex(({ id }) => id === after) + 1 : 0

@@ -55,7 +55,11 @@ export const reconcileKey = operatorCall({
     status: 200,
     description: 'What the provider says, what the key is now, and all evidence that is stored for it.',
     schema: z.object({
-      verdict: z.enum(['succeeded', 'declined', 'not_found', 'pending', 'unreachable']),
+      verdict: z.enum(['succeeded', 'declined', 'not_found', 'pending', 'unreachable', 'unfinished']).meta({
+        description:
+          '`unfinished`: the provider’s list could not be read to its end in the time of one look-up, and nothing was ' +
+          'found so far. The next look-up goes on where this one stopped.',
+      }),
       state: z.enum(STATES),
       ref: z.string().nullable().meta({ description: 'The provider’s reference of what it found' }),
       object: ProviderObject.nullable(),

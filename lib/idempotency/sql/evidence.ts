@@ -108,6 +108,7 @@ const OTHER_MONEY: Sql = sql`
   money_differs = r.state IN ('in_progress', 'unknown', 'failed_retryable'),
   state = CASE WHEN r.state = 'failed_retryable' THEN 'unknown' ELSE r.state END,
   in_doubt = in_doubt OR r.state IN ('unknown', 'failed_retryable'),
+  doubt_until = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN settles_at ELSE doubt_until END,
   reconcile_after = CASE WHEN r.state NOT IN ('unknown', 'failed_retryable') THEN reconcile_after END,
   dead_lettered_at = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN now.at ELSE dead_lettered_at END,
   last_error_code = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN ${AMOUNT_DIFFERS} ELSE last_error_code END`

@@ -49,7 +49,7 @@ function moveByRecoveryPoint(store: Store, due: Sql, by: string): Promise<MovedB
         reconcile_after = CASE WHEN external AND NOT money_differs THEN now.at END,
         dead_lettered_at = CASE WHEN money_differs THEN now.at END,
         expires_at = CASE WHEN external THEN expires_at ELSE now.at + retention_seconds * interval '1 s' END,
-        locked_until = NULL, locked_by = NULL, in_doubt = true,
+        locked_until = NULL, locked_by = NULL, in_doubt = true, doubt_until = settles_at,
         last_error_code = CASE WHEN money_differs THEN ${AMOUNT_DIFFERS} ELSE 'lease_over' END,
         timeline = ${appended({ event: 'lease_over', by })}
       FROM due, ${NOW}

@@ -20,7 +20,7 @@ export async function outcomeUnknown(
   const [row] = await store.query<{ expires_at: Date; has_evidence: boolean }>(sql`
     WITH moved AS (
       UPDATE idempotency_records r SET
-        state = 'unknown', version = version + 1, locked_until = NULL, locked_by = NULL, in_doubt = true,
+        state = 'unknown', version = version + 1, locked_until = NULL, locked_by = NULL, in_doubt = true, doubt_until = settles_at,
         reconcile_after = CASE WHEN money_differs THEN NULL ELSE now.at END,
         dead_lettered_at = CASE WHEN money_differs THEN now.at END,
         last_error_code = CASE WHEN money_differs THEN ${AMOUNT_DIFFERS} ELSE ${u.code}::text END,

@@ -17,6 +17,8 @@ export interface Release {
   version?: number
   despiteOtherMoney?: boolean
   code: string
+  /** Of an unfinished look-up. Any other release ends what a look-up had begun. */
+  lookUpProgress?: string | null
   effects: Effects
   event: TimelineEvent
   /** The job of an accepted request's next run, a scalar over `moved r`; past its time there is none, but a dead letter. */
@@ -39,7 +41,7 @@ export async function release(store: Pick<Store, 'query'>, r: Release): Promise<
       UPDATE idempotency_records r SET
         state = 'failed_retryable', version = version + 1, expires_at = now.at + retention_seconds * interval '1 s',
         locked_until = NULL, locked_by = NULL, reconcile_after = NULL,
-        money_differs = false,
+        money_differs = false, look_up_progress = ${r.lookUpProgress ?? null},
         dead_lettered_at = CASE WHEN ${r.next !== undefined}::boolean AND ${RUN_UNTIL} <= now.at THEN now.at END,
         last_error_code = ${r.code}, timeline = ${appended({ ...r.event, code: r.code })}
       FROM ${NOW}

@@ -106,6 +106,7 @@ function createdRecord(r: Reservation, { created_at: createdAt, expires_at: expi
     effectEvidence: false,
     moneyDiffers: false,
     inDoubt: false,
+    lookUp: { until: expiresAt, isPast: false, progress: null },
     leaseLeftMs: phase ? r.leaseMs : null,
     reconcileInMs: null,
     beingAsked: false,

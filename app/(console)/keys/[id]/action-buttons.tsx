@@ -121,6 +121,7 @@ const FOUND: Record<ReconciledKey['verdict'], string> = {
   not_found: 'The provider has nothing for this key.',
   pending: 'The provider has it and has not decided.',
   unreachable: 'The provider could not be reached.',
+  unfinished: 'Nothing so far, and the provider’s list is not read to its end. The next look-up continues it.',
 }
 
 function Said({ said: { verdict, ref, object, state, at, was } }: { said: Told }) {

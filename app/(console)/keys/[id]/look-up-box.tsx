@@ -12,6 +12,7 @@ const SIGNS: Record<string, Sign> = {
   unreachable: { sign: '×', word: 'unreachable' },
   pending: { sign: '…', word: 'not decided' },
   too_early: { sign: '∅', word: 'nothing yet' },
+  unfinished: { sign: '→', word: 'being continued' },
   not_found: { sign: '∅', word: 'nothing there', strong: true },
   declined: { sign: '−', word: 'declined', strong: true },
   succeeded: { sign: '✓', word: 'found', strong: true },

@@ -27,6 +27,7 @@ export function outcomeWords(outcome: RunKey['outcome']): string {
   if (!outcome) return 'Not done yet'
   if ('error' in outcome) return ERRORS[outcome.error] ?? `Failed: ${outcome.error}`
   if (outcome.verdict === 'unreachable') return 'No answer'
+  if (outcome.verdict === 'unfinished') return 'Nothing so far: the look-up is continued'
   const done = DONE[outcome.verdict]
   if (done) return done
   const said = VERDICTS[outcome.verdict] ?? outcome.verdict

@@ -141,19 +141,33 @@ function settledWords(moment: Moment & { what: 'settled' }, about: About, told: 
   return told(`${SOURCES[source]} settled it: ${what}`, ref, stored)
 }
 
+const CODES: Record<string, string> = {
+  look_up_unfinished: 'the look-up before the call is not finished: the next attempt continues it',
+}
+
 function releasedWords(moment: Moment & { what: 'released' }, about: About, told: Tell): MomentWords {
   const { source, person, code } = moment
   if (source === 'operator')
     return told(`Resolved as not executed by ${person ?? 'an operator'}`, 'it may be run again')
-  if (source === 'owner') return told(about.async ? 'Not executed' : 'Not executed, client got 503', code)
+  if (source === 'owner')
+    return told(about.async ? 'Not executed' : 'Not executed, client got 503', CODES[code ?? ''] ?? code)
   const who = person ? `${person} asked the provider` : 'Look-up'
   return told(`${who}: nothing there`, 'proven not executed, it may be run again')
+}
+
+/** More look-ups in a row than these are shown by the first and the last time. */
+const MOST_TIMES = 6
+
+const NO_PROOF: Record<string, string> = {
+  too_early: 'too early to be proof: the call may still arrive',
+  unfinished: 'the provider’s list is not read to its end: the next look-up continues it',
 }
 
 const LOOK_UPS: Record<string, string> = {
   unreachable: 'unreachable',
   pending: 'not decided yet',
   too_early: 'nothing yet',
+  unfinished: 'nothing so far',
 }
 
 function lookedUpWords(moment: Moment & { what: 'looked_up' }, told: Tell): MomentWords {
@@ -169,9 +183,13 @@ function lookedUpWords(moment: Moment & { what: 'looked_up' }, told: Tell): Mome
         ? `Look-up ${first}`
         : `Look-ups ${first} ${numbers.length === 2 ? 'and' : 'to'} ${last}`
   const asked = person ? ` by ${person}` : ''
-  const when: Part[] = times.length === 1 ? [] : times.flatMap((at, i) => (i === 0 ? [{ at }] : [', ', { at }]))
-  const meaning = verdict === 'too_early' ? 'too early to be proof: the call may still arrive' : null
-  return told(`${which}${asked}: ${LOOK_UPS[verdict] ?? verdict}`, when, meaning)
+  const when: Part[] =
+    times.length === 1
+      ? []
+      : times.length > MOST_TIMES
+        ? [{ at: times[0]! }, ' to ', { at: times.at(-1)! }]
+        : times.flatMap((at, i) => (i === 0 ? [{ at }] : [', ', { at }]))
+  return told(`${which}${asked}: ${LOOK_UPS[verdict] ?? verdict}`, when, NO_PROOF[verdict] ?? null)
 }
 
 const ACTS: Record<string, [did: string, tried: string]> = {

@@ -150,6 +150,8 @@ function whatIsKnown(detail: KeyDetail): string {
   switch (last?.verdict) {
     case 'too_early':
       return 'The provider has nothing yet, which is no proof: the call may still arrive.'
+    case 'unfinished':
+      return 'The provider’s list is being read, with nothing found so far: the next look-up continues it.'
     case 'pending':
       return 'The provider has it and has not decided.'
     case 'unreachable':
