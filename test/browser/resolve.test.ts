@@ -149,7 +149,7 @@ describe('the Resolve dialog', () => {
     expect((await recordOf(site.databaseUrl, made.key)).state).toBe('unknown')
   })
 
-  test('shows that another order has the reference, and keeps what was typed', async () => {
+  test('shows that the reference belongs to another key, and keeps what was typed', async () => {
     const paid = await place(site)
     const [{ ref }] = (await runSql<{ ref: string }>(
       site.databaseUrl,
@@ -163,7 +163,7 @@ describe('the Resolve dialog', () => {
     await field(page, 'Reason').fill(REASON)
     await expect(dialogOf(page)).toContainText('It would be refused now.')
     await resolve(page).click()
-    await expect(dialogOf(page).getByRole('alert')).toContainText('one charge can’t pay for two orders')
+    await expect(dialogOf(page).getByRole('alert')).toContainText('it belongs to another key')
     await expect(field(page, 'Provider reference')).toHaveValue(ref)
   })
 
