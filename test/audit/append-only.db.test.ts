@@ -119,3 +119,23 @@ it('an audit entry may hold any text that PostgreSQL can store, and null for abs
     await own.close()
   }
 })
+
+it('a session without a search_path can append to the audit log and disable an operator', async () => {
+  const own = await openLog()
+  const client = await own.db.connect()
+  try {
+    await client.query(`INSERT INTO operators (id, name, email, role)
+      VALUES ('opr_1', 'Ada', 'ada@example.com', 'admin'), ('opr_2', 'Bea', 'bea@example.com', 'admin')`)
+    await client.query(`SET search_path = ''`)
+    await client.query(`INSERT INTO public.audit_entries (actor_id, actor_name, action, outcome, request_id)
+      VALUES ('opr_1', 'Ada', 'operator.update', 'done', 'req_1')`)
+    await client.query(`UPDATE public.operators SET disabled_at = now() WHERE id = 'opr_2'`)
+    await expect(
+      client.query(`UPDATE public.operators SET disabled_at = now() WHERE id = 'opr_1'`),
+    ).rejects.toMatchObject({ constraint: 'operators_last_admin' })
+    expect(await verifyAudit(own.store)).toMatchObject({ holds: true, entries: 1 })
+  } finally {
+    client.release(true)
+    await own.close()
+  }
+})
