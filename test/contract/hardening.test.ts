@@ -121,7 +121,10 @@ describe('a public page', () => {
 
   test('is compressed for a client that accepts gzip, and not sent again to one that has it', async () => {
     const [page, zipped] = await Promise.all([ask('/docs'), ask('/docs', { headers: { 'accept-encoding': 'gzip' } })])
-    expect(zipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
+    expect(zipped.headers).toMatchObject({
+      'content-encoding': 'gzip',
+      vary: expect.stringMatching(/accept-encoding/i),
+    })
     expect(gunzipSync(zipped.bytes)).toEqual(page.bytes)
     expect(page.bytes.length).toBeLessThan(400_000)
     expect(zipped.bytes.length).toBeLessThan(50_000)

@@ -6,12 +6,12 @@ import type { BadRequest, WireAnswer } from './wire'
  * What is not a problem of ours, because it never got to us: Node's parser refuses a message that is none (400), one
  * whose head is too large (431) or whose chunks are (413), and an expectation that it does not know (417); Next has no
  * such method (405). All of them come without a body. Beside the API there are pages, which say in HTML that there is
- * nothing (404), and files and pictures, for which Next says so, or what it does not like (400, and 409 for a server
- * action that is none), in plain words.
+ * nothing (404), and files and pictures, for which Next says so, or what it does not like (400, 405 for a
+ * method other than GET of a public page, and 409 for a server action that is none), in plain words.
  */
 const REFUSED_BEFORE_US: readonly number[] = [400, 405, 413, 417, 431]
 
-const REFUSED_BESIDE_US: readonly number[] = [400, 404, 409]
+const REFUSED_BESIDE_US: readonly number[] = [400, 404, 405, 409]
 
 export interface Problem {
   code: ProblemCode
