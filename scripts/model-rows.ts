@@ -19,6 +19,7 @@ const UNBOUNDED = { BOUNDED: 0 }
 const TWO_ATTEMPTS = { MAXATT: 2 }
 const NO_PEOPLE = { RECONS: 1, OPER: 0 }
 const DELETED = { EXPIRE: 2 }
+const RESTORED = { RESTORE: 1 }
 
 const HOLDS: Omit<Row, 'wanted'>[] = [
   { what: 'safety, provider ignores keys', property: 0, world: UNKEYED },
@@ -52,6 +53,23 @@ const HOLDS: Omit<Row, 'wanted'>[] = [
     property: 8,
     world: { MONEY: 1, ...UNBOUNDED, ...TWO_ATTEMPTS },
   },
+  { what: 'safety, record lost by a restore', property: 0, world: { ...RESTORED, ...TWO_ATTEMPTS } },
+  { what: 'safety, record lost by a restore', property: 0, world: { ...RESTORED, RECONS: 1 } },
+  {
+    what: 'safety, record lost, other money charged',
+    property: 0,
+    world: { ...RESTORED, MONEY: 1, ...TWO_ATTEMPTS },
+  },
+  {
+    what: 'safety, record lost, undecided payments',
+    property: 0,
+    world: { ...RESTORED, PEND: 1, ...TWO_ATTEMPTS },
+  },
+  {
+    what: 'failed_retryable is honest, record lost',
+    property: 7,
+    world: { ...RESTORED, PEND: 1, ...TWO_ATTEMPTS },
+  },
   { what: 'failed_retryable is honest', property: 7 },
   { what: 'failed_retryable is honest, local phase', property: 7, world: { LOCAL: 1 } },
   { what: 'failed_retryable is honest, undecided payments', property: 7, world: { PEND: 1 } },
@@ -59,6 +77,11 @@ const HOLDS: Omit<Row, 'wanted'>[] = [
   { what: 'nothing against what was told, unbounded', property: 8, world: { ...UNBOUNDED, ...TWO_ATTEMPTS } },
   { what: 'one request, one attempt', property: 10, world: { ...DELETED, ...NO_PEOPLE } },
   { what: 'nothing stays stuck', property: 5, world: { KMAX: 1, ...TWO_ATTEMPTS, ...NO_PEOPLE } },
+  {
+    what: 'nothing stays stuck, record lost by a restore',
+    property: 5,
+    world: { ...RESTORED, KMAX: 1, ...TWO_ATTEMPTS, ...NO_PEOPLE },
+  },
   {
     what: 'nothing stays stuck, local phase',
     property: 5,
@@ -136,6 +159,13 @@ const FAILS: Omit<Row, 'wanted'>[] = [
   { what: 'true answers', property: 2, without: 'R_ABANDON' },
   { what: 'reruns end with the retention', property: 6, without: 'R_RERUN' },
   { what: 'an operator’s word is good for one attempt', property: 6, without: 'R_AGAIN' },
+  {
+    what: 'one charge, record lost by a restore',
+    property: 1,
+    without: 'R_FENCE',
+    world: { ...RESTORED, ...KEYED, ...TWO_ATTEMPTS },
+  },
+  { what: 'one charge, record lost by a restore', property: 1, without: 'R_LISTED', world: { ...RESTORED, ...TWO_ATTEMPTS } },
 ]
 
 export const ROWS: readonly Row[] = [

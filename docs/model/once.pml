@@ -3,7 +3,8 @@
  * ONE key.  Requests (first, duplicates, retries; synchronous or accepted for a worker) arrive for ever on two
  * nodes; up to MAXATT attempts.  A node may crash at any step (and is restarted at once) or be paused as long as
  * you like: a process that is not scheduled is paused.  Two reconcilers, an operator, the sweeper, the reaper,
- * webhooks.  A record may expire and be deleted, and the key is then new (once: GENS).
+ * webhooks.  A record may expire and be deleted, and the key is then new (once: GENS).  Or the database is restored
+ * from a backup that does not have the record (once: RESTORE): the provider still has what was charged for it.
  *
  * TIME is abstract.  `over`    = the current attempt's lease has run out: any time after the claim.
  *                    `settled` = settlesAt has passed: any time after `over`.
@@ -79,6 +80,9 @@
 #endif
 #ifndef SLICES
 #define SLICES 0     /* 1: a look-up may end before it has read the provider's whole list */
+#endif
+#ifndef RESTORE
+#define RESTORE 0    /* 1: the record is lost, in whatever state it is; what is under way at the provider goes on */
 #endif
 #ifndef KMAX
 #define KMAX 0       /* RECONCILE_MAX_ATTEMPTS (0: never dead-lettered) */
@@ -187,6 +191,13 @@
 #ifndef R_RERUN
 #define R_RERUN 1     /* a worker's claim asks: is creation plus retention still to come, or an operator's word given? */
 #endif
+#ifndef R_FENCE
+#define R_FENCE 1     /* after a restore no record is made before it is listed what the provider did for lost ones, and
+                         every attempt and every look-up asks that list first */
+#endif
+#ifndef R_LISTED
+#define R_LISTED 1    /* ... and the list is read until no call of a lost record can be under way any more */
+#endif
 #ifndef R_AGAIN
 #define R_AGAIN 1     /* ... and an operator's word is good for one attempt */
 #endif
@@ -229,6 +240,10 @@ bit past = 0;           /* of an accepted request: its creation plus retention <
 bit again = 0;          /* its last event: an operator has it run again */
 bit dead = 0;           /* dead_lettered_at of an accepted request */
 byte nl = 0;            /* reconcile_attempts */
+#if RESTORE
+bit restored = 0, listed = 0;
+byte lst = 0;           /* restored_effects: what the list has for the key, 0 for nothing */
+#endif
 bit doubt = 0;          /* doubt_until: an attempt ended without its owner's proof that nothing was executed */
 #if SLICES
 bit part = 0;           /* look_up_progress: a part of the list was read and nothing found in it; it is not read again */
@@ -268,6 +283,23 @@ bit busyA = 0, busyR = 0;       /* symmetry: node B claims only while A is busy,
 #define NOLD    ((base>=1 && CHARGE(1)) + (base>=2 && CHARGE(2)) + (base>=3 && CHARGE(3)))
 #define QUIET   (!HELD(1) && !HELD(2) && !HELD(3))
 #endif
+#if RESTORE
+#if MAXATT == 2
+#define LOST(v) (base>=1 && obj[1]==v)
+#else
+#define LOST(v) ((base>=1 && obj[1]==v) || (base>=2 && obj[2]==v))
+#endif
+#define OFLOST  (LOST(SUCC) -> SUCC : (LOST(OTHER) -> OTHER : (LOST(UNDECIDED) -> UNDECIDED : (LOST(DECL) -> DECL : 0))))
+#define INLIST  (R_FENCE && lst!=0)
+#define LISTSAYS (lst==UNDECIDED -> OFLOST : lst)     /* an undecided one is asked about by its reference */
+#define MAYMAKE (!restored || listed || !R_FENCE)
+#define CHARGES (NSUCC + NOLD)                        /* of the key: a restore makes no key new */
+#else
+#define INLIST  0
+#define LISTSAYS 0
+#define MAYMAKE 1
+#define CHARGES NSUCC
+#endif
 /* the provider's key is made from the record's id: an older record's objects have another */
 #define SAMEKEY ((KEYED==1 && (ANY(SUCC) || ANY(OTHER) || ANY(DECL) || ANY(UNDECIDED))) || \
                  (KEYED==2 && (ANY(SUCC) || ANY(OTHER) || ANY(UNDECIDED))))
@@ -277,10 +309,10 @@ bit busyA = 0, busyR = 0;       /* symmetry: node B claims only while A is busy,
 #define OWNER(a) (st==IN_PROGRESS && attempt-base==a-mine)
 #endif
 #define OPEN    (st==IN_PROGRESS || st==UNKNOWN || st==FAILED_RETRYABLE)
-#define INV1    (NSUCC <= 1 && NOLD <= 1)
+#define INV1    (CHARGES <= 1 && NOLD <= 1)
 #define ANSWERED (st==COMPLETED || (st==EXPIRED && ans!=0))
-#define INV2    (!ANSWERED || (ans==SUCC && NSUCC==1) || (ans!=SUCC && NSUCC==0))
-#define INV7    (!(st==FAILED_RETRYABLE || (st==EXPIRED && ans==0)) || NSUCC==0)
+#define INV2    (!ANSWERED || (ans==SUCC && CHARGES==1) || (ans!=SUCC && CHARGES==0))
+#define INV7    (!(st==FAILED_RETRYABLE || (st==EXPIRED && ans==0)) || CHARGES==0)
 #if MONEY
 #define INV11   (!ANSWERED || byPerson || !ANY(OTHER))
 #else
@@ -352,11 +384,12 @@ inline leaseover() {    /* sweeper, or the next request: by recovery point */
   if :: (rp==0 || !R_OVER) && !other -> move(FAILED_RETRYABLE) :: else -> move(UNKNOWN) fi
 }
 inline lookup(v) {      /* the provider's own view at this instant; a success outranks what may be one, and a decline */
-  if :: ANY(SUCC) -> v = SUCC
-     :: !ANY(SUCC) && ANY(OTHER) -> v = (R_MONEY -> OTHER : SUCC)
-     :: !ANY(SUCC) && !ANY(OTHER) && ANY(UNDECIDED) -> v = (R_PENDING -> UNDECIDED : NOTFOUND)
-     :: !ANY(SUCC) && !ANY(OTHER) && !ANY(UNDECIDED) && ANY(DECL) -> v = DECL
-     :: BLIND && !ANY(SUCC) && !ANY(OTHER) && !ANY(UNDECIDED) && ANY(DECL) -> v = NOTFOUND
+  if :: INLIST -> v = LISTSAYS
+     :: !INLIST && ANY(SUCC) -> v = SUCC
+     :: !INLIST && !ANY(SUCC) && ANY(OTHER) -> v = (R_MONEY -> OTHER : SUCC)
+     :: !INLIST && !ANY(SUCC) && !ANY(OTHER) && ANY(UNDECIDED) -> v = (R_PENDING -> UNDECIDED : NOTFOUND)
+     :: !INLIST && !ANY(SUCC) && !ANY(OTHER) && !ANY(UNDECIDED) && ANY(DECL) -> v = DECL
+     :: BLIND && !INLIST && !ANY(SUCC) && !ANY(OTHER) && !ANY(UNDECIDED) && ANY(DECL) -> v = NOTFOUND
      :: else -> v = NOTFOUND fi
 }
 inline lookupInSlices(v) {
@@ -373,6 +406,10 @@ inline lookupInSlices(v) {
 inline free() { my = 0; res = 0; if :: n==0 -> busyA = 0 :: else fi }
 /* a synchronous record is claimed again by a client, an accepted one by the worker, within its time or on an operator's
    word */
+/* what comes before the call: the list of a restore, a look-up, the clocks */
+#define ASK if :: INLIST -> res = LISTSAYS; if :: res==UNDECIDED -> res = TIMEOUT :: else fi; \
+                  printf("node %c: the list has %d for attempt %d\n", 65+n, res, my); goto tx2 \
+               :: !INLIST && R_LOOK && LOOKS -> goto look :: else -> goto check fi
 #define INTIME (!async || !R_RERUN || (!dead && (!past || again)))
 #define CLAIMABLE ((st==PENDING || (st==FAILED_RETRYABLE && INTIME)) && !(R_TOLDCLAIM && evSucc))
 
@@ -398,10 +435,11 @@ idle:
     :: st==IN_PROGRESS && over -> printf("node %c: request finds the lease over, recovery point %d\n", 65+n, rp);
          leaseover(); FRESH; goto idle
     :: AGAIN -> FRESH; goto idle                                          /* 503, 410: called nobody */
-    :: ASYNC && st==NONE && !AGAIN && attempt<MAXATT -> async = 1; move(PENDING); FRESH;
+    :: ASYNC && st==NONE && MAYMAKE && !AGAIN && attempt<MAXATT -> async = 1; move(PENDING); FRESH;
          printf("node %c: accepted for a worker\n", 65+n); goto idle
+    :: st==NONE && !MAYMAKE -> FRESH; goto idle                           /* 503 restore_in_progress */
     :: (n==0 || busyA || !SYM) && attempt<MAXATT && !AGAIN &&
-       (st==NONE || CLAIMABLE || (!R_CLAIM && st==IN_PROGRESS)) ->
+       ((st==NONE && MAYMAKE) || CLAIMABLE || (!R_CLAIM && st==IN_PROGRESS)) ->
          if :: n==0 -> busyA = 1 :: else fi;
 #if P == 10
          assert(!was);
@@ -414,16 +452,15 @@ idle:
 #endif
          if :: st==IN_PROGRESS -> CHECKALL :: else -> move(IN_PROGRESS) fi;
          if :: rp = R_POINT; printf("node %c: in_progress, the phase that calls, attempt %d\n", 65+n, my);
-               if :: R_LOOK && LOOKS -> goto look :: else -> goto check fi
+               ASK
             :: LOCAL -> rp = 0; printf("node %c: in_progress, a local phase, attempt %d\n", 65+n, my)
          fi
     fi };
   if                    /* advance: the local phase is done, its effects and the recovery point commit together */
-  :: atomic { OWNER(my) && !over -> rp = R_POINT; if :: R_LOOK && LOOKS -> goto look :: else fi }
+  :: atomic { OWNER(my) && !over -> rp = R_POINT; ASK }
   :: atomic { !OWNER(my) || over -> free(); goto idle }
   CRASH
   fi;
-  goto check;
 look:                   /* ask before charging again */
   if
   :: atomic { lookupInSlices(res); printf("node %c: look-up before attempt %d calls: %d\n", 65+n, my, res);
@@ -538,12 +575,20 @@ active proctype Clock() {
   :: atomic { async && past && st==FAILED_RETRYABLE && !dead && !again -> dead = 1; printf("worker: dead-lettered\n") }
   :: atomic { OPER && async && st==FAILED_RETRYABLE && !evSucc && !again ->
               dead = 0; again = 1; word = 1; printf("operator: run again\n") }
-  :: atomic { async && (st==PENDING || (!R_ABANDON && st==IN_PROGRESS)) ->
+  :: atomic { async && (st==PENDING || (!R_ABANDON && st==IN_PROGRESS)) && !INLIST ->
               printf("sweeper: past its retention -> completed 408\n"); complete(GONE) }
 #if EXPIRE
   :: atomic { st==COMPLETED || (st==FAILED_RETRYABLE && !(R_TOLDREAP && evSucc)) || (!R_REAP && st==UNKNOWN) ->
               printf("reaper or operator: expired\n"); AGAINST; evSucc = 0; evDecl = 0; evLast = 0; told = 0; TIMELESS;
               move(EXPIRED) }
+#endif
+#if RESTORE
+  :: atomic { !restored && st!=NONE && attempt<MAXATT -> printf("the database is restored, the record is lost\n");
+              if :: ans==GONE -> saw402 = 0 :: else fi;         /* the provider never heard of it: it can be told anew */
+              restored = 1; base = attempt; ans = 0; async = 0; rp = 0; over = 1; settled = 0; nl = 0; doubt = 0;
+              evSucc = 0; evDecl = 0; evLast = 0; told = 0; TIMELESS; noOther(); forgetPerson(); st = NONE; CHECKALL }
+  :: atomic { restored && !listed && (!R_LISTED || !BOUNDED || QUIET) -> listed = 1; lst = OFLOST;
+              printf("restore run: listed %d\n", lst) }
 #endif
 #if EXPIRE == 2
   :: atomic { st==EXPIRED && base==0 && attempt<MAXATT -> printf("reaper: tombstone deleted, the key is new\n");
