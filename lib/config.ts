@@ -40,6 +40,11 @@ const Environment = z
     RECONCILE_MAX_ATTEMPTS: z.coerce.number().int().positive().default(12),
     ANSWER_MEMORY_MB: z.coerce.number().int().min(0).max(65_536).default(64),
     MAX_REQUEST_AGE_SECONDS: z.coerce.number().positive().optional(),
+    RESTORED_FROM: z.iso
+      .datetime({ offset: true, error: 'must be an instant such as 2026-11-17T09:30:00Z' })
+      .transform((at) => new Date(at))
+      .refine((at) => at.getTime() <= Date.now(), 'must not lie in the future')
+      .optional(),
     WORKER: onOff('on'),
     GATEWAY: z.enum(['sandbox', 'stripe']).default('sandbox'),
     STRIPE_SECRET_KEY: secret.optional(),
@@ -107,6 +112,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     reconcileIntervalMs: env.RECONCILE_INTERVAL_SECONDS * 1000,
     ledgerIntervalMs: env.LEDGER_INTERVAL_SECONDS * 1000,
     reconcileMaxAttempts: env.RECONCILE_MAX_ATTEMPTS,
+    restoredFrom: env.RESTORED_FROM ?? null,
     worker: env.WORKER === 'on',
     gateway: env.GATEWAY,
     stripeSecretKey: env.STRIPE_SECRET_KEY,

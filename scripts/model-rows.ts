@@ -165,7 +165,12 @@ const FAILS: Omit<Row, 'wanted'>[] = [
     without: 'R_FENCE',
     world: { ...RESTORED, ...KEYED, ...TWO_ATTEMPTS },
   },
-  { what: 'one charge, record lost by a restore', property: 1, without: 'R_LISTED', world: { ...RESTORED, ...TWO_ATTEMPTS } },
+  {
+    what: 'one charge, record lost by a restore',
+    property: 1,
+    without: 'R_LISTED',
+    world: { ...RESTORED, ...TWO_ATTEMPTS },
+  },
 ]
 
 export const ROWS: readonly Row[] = [

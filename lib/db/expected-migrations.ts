@@ -50,5 +50,6 @@ export const EXPECTED_MIGRATIONS: readonly string[] = [
   '20261119120200_token_owners',
   '20261119130000_refusals_by_minute',
   '20261119130100_replicated_audit_log',
+  '20261119140000_restored_backup',
   '20261119150000_look_ups_under_way',
 ]

@@ -18,6 +18,7 @@ const KEYED = [
   'idempotency_key_invalid',
   'request_too_old',
   'invalid_request',
+  'restore_in_progress',
   'rate_limited',
   'active_key_limit',
   'idempotency_key_reused',

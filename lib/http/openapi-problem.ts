@@ -78,7 +78,7 @@ const OF_A_RECORD: readonly ProblemCode[] = [
 const WITHOUT_KEY: readonly ProblemCode[] = ['idempotency_key_missing', 'idempotency_key_invalid']
 
 /** Said by the store, without a record. */
-const LIMITS: readonly ProblemCode[] = ['rate_limited', 'active_key_limit']
+const LIMITS: readonly ProblemCode[] = ['restore_in_progress', 'rate_limited', 'active_key_limit']
 
 /** A code of an operation, and how that operation differs from the table. */
 export type OperationProblem =
@@ -94,6 +94,7 @@ const EXAMPLE_DETAILS: Partial<Record<ProblemCode, ProblemDetails>> = {
   idempotency_key_expired: { resource: { type: 'order', id: ORDER_ID }, response: { status: 201 } },
   idempotency_outcome_unknown: { afterSeconds: 30 },
   active_key_limit: { afterSeconds: 60 },
+  restore_in_progress: { afterSeconds: 60 },
 }
 
 export const EXPIRED_REFUND: OperationProblem = {

@@ -67,7 +67,16 @@ export const servicePaths: ZodOpenApiPathsObject = {
         '200': {
           description: 'The database answers, and every migration is applied.',
           content: {
-            'application/json': { schema: z.object({ status: z.literal('ready') }), example: { status: 'ready' } },
+            'application/json': {
+              schema: z.object({
+                status: z.literal('ready'),
+                restore: z.enum(['running', 'done']).optional().meta({
+                  description:
+                    'After a restore (`RESTORED_FROM`), until its fence comes down: whether it is still being listed what the provider did since the backup. While it is `running`, what would begin something new gets 503 `restore_in_progress`.',
+                }),
+              }),
+              example: { status: 'ready' },
+            },
           },
         },
         '503': {

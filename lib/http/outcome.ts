@@ -48,6 +48,8 @@ export function partsOf(outcome: Outcome, admission: Admission, { busy503 }: Pre
       return problem('payment_provider_unavailable')
     case 'outcome_unknown':
       return problem('payment_outcome_unknown')
+    case 'restoring':
+      return problem('restore_in_progress', { afterSeconds: outcome.afterMs / 1000 })
     case 'not_allowed':
       return admission.ok || admission.limit === 'rate'
         ? problem('rate_limited', { afterSeconds: admission.ok ? 1 : admission.afterSeconds })

@@ -66,6 +66,13 @@ export const OPERATOR_PROBLEMS = {
     retry: 'none',
     advice: 'Look at the record’s state. The request of a synchronous key is run again when its client sends it again.',
   },
+  not_abortable: {
+    status: 409,
+    title: 'This run can’t be stopped',
+    detail: 'Until it is known what was done since the backup, no new request begins.',
+    retry: 'none',
+    advice: 'Wait for its end. To do without it, start the nodes without RESTORED_FROM.',
+  },
   not_dead_lettered: {
     status: 409,
     title: 'This key is no dead letter',

@@ -209,6 +209,14 @@ export const PROBLEMS = {
     advice:
       'Send the same request with the same key again after Retry-After. An earlier try with this key may have been carried out; the same key finds that too.',
   },
+  restore_in_progress: {
+    status: 503,
+    title: 'The service comes back from a backup',
+    detail: 'It is being found out what was done since the backup was made. No new request begins before that.',
+    retry: 'later',
+    advice:
+      'Nothing was stored. Send the same request with the same key again after Retry-After: if it was carried out before, that is found, and it is not carried out again. What the service still knows is answered as always.',
+  },
   rate_limited: {
     status: 429,
     title: 'Too many requests',

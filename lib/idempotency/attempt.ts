@@ -4,6 +4,7 @@ import type { Sql } from 'sql-template-tag'
 import { newId } from '../db/id'
 import type { Boundary } from './boundary'
 import { type Driven, drive, type Rerun } from './drive'
+import { keyDigestOf } from './fingerprint'
 import type { LeaseClock } from './lease'
 import type { Input, Operation } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
@@ -78,6 +79,7 @@ export async function claimFor<Body, Report>(
     recordId,
     from,
     attempt: record.attempt,
+    despiteExpiry: from === 'pending' && record.pastExpiry,
     phase: resumed
       ? { name: resumed.name, external: false }
       : record.recoveryPoint === null
@@ -124,6 +126,8 @@ export function driveAttempt<Body, Report>(
       input: request.input,
       report: report as Report,
       providerKey: providerKeyOf(record.id),
+      keyDigest: keyDigestOf(record),
+      fingerprint: record.fingerprint,
     },
   })
 }

@@ -1,6 +1,7 @@
 // What the boundary needs from the node that it runs in.
 import type { Store } from '../db/store'
 import type { Answers } from './answers'
+import type { LostEffects } from './lost-effects'
 import type { State } from './states'
 import type { Waiting } from './waiting'
 
@@ -13,6 +14,8 @@ export interface Boundary {
   leaseMs: number
   settleMs: number
   defaultRetentionHours: number
+  /** Where the database was restored: what the provider did that it may have lost. */
+  lostEffects?: LostEffects
   /** Told of what a request's own outcome does not say, for whoever counts. */
   observe?(event: BoundaryEvent): void
   /** Passed between any two statements or calls of whoever works on a record. A test holds or kills the process here. */

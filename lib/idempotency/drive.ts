@@ -5,11 +5,14 @@ import { isUnavailable } from '../db/sqlstate'
 import type { Boundary } from './boundary'
 import { applyEvidence } from './evidence'
 import type { LeaseClock } from './lease'
+import { lookUpLost } from './lost-effects'
 import {
   type Answer,
   type Attempt,
+  type Difference,
+  differenceOf,
   type Executed,
-  isOfOtherMoney,
+  type LookUpVerdict,
   type LookUpWindow,
   type Operation,
   type Settlement,
@@ -17,7 +20,7 @@ import {
 import { persist } from './persist'
 import { settleByEvidence } from './settle-by-evidence'
 import { advance, stillOwned } from './sql/advance'
-import { AMOUNT_DIFFERS, keepEvidence, storedEvidence } from './sql/evidence'
+import { keepEvidence, storedEvidence } from './sql/evidence'
 import { outcomeUnknown } from './sql/outcome-unknown'
 import { release } from './sql/release'
 import { settle } from './sql/settle'
@@ -57,6 +60,8 @@ export async function drive<Body, Report>(d: Drive<Body, Report> & { recoveryPoi
   const localDone = await driveLocalPhases(d, d.recoveryPoint)
   if (localDone) return localDone
 
+  const lost = await askLostEffects(d)
+  if (lost) return lost
   if (d.inDoubt) {
     const known = await askBeforeCalling(d)
     if (known) return known
@@ -86,25 +91,38 @@ async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: stri
   return null
 }
 
+/** What the provider did for a lost record of this key is the outcome of this one. Null when it did nothing. */
+async function askLostEffects<Body, Report>(d: Drive<Body, Report>): Promise<Driven | null> {
+  const verdict = await lookUpLost(d.boundary, d.operation, d.attempt).catch((bug: unknown) => releaseAfterBug(d, bug))
+  return verdict && endWith(d, verdict)
+}
+
+/** Null where it tells of no effect. */
+async function endWith<Body, Report>(d: Drive<Body, Report>, verdict: LookUpVerdict): Promise<Driven | null> {
+  switch (verdict.kind) {
+    case 'succeeded':
+    case 'declined': {
+      const differs = differenceOf(d.operation, d.attempt, verdict)
+      if (differs) return leaveToPeople(d, verdict, differs, 'look_up')
+      return settleOwn(d, d.operation.external.conclude(d.attempt, verdict), verdict)
+    }
+    case 'pending':
+      return giveUp(d, 'provider_pending')
+    default:
+      return null
+  }
+}
+
 /** A further attempt of a record in doubt asks for the effect before it calls. Null when there is none and it may call. */
 async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<Driven | null> {
   const { external } = d.operation
   if (!d.lease.outlasts(external.timeLimitMs)) return releaseOwn(d, 'lease_too_short', d.lookUp.progress)
   const verdict = await external.lookUp(d.attempt, d.lookUp).catch((bug: unknown) => releaseAfterBug(d, bug))
   await d.boundary.step?.('looked_up')
-  switch (verdict.kind) {
-    case 'succeeded':
-    case 'declined':
-      if (isOfOtherMoney(d.operation, d.attempt, verdict)) return leaveToPeople(d, verdict, 'look_up')
-      return settleOwn(d, external.conclude(d.attempt, verdict), verdict)
-    case 'pending':
-      return giveUp(d, 'provider_pending')
-    case 'unreachable':
-      return releaseOwn(d, 'provider_unreachable', d.lookUp.progress)
-    case 'unfinished':
-      return releaseOwn(d, LOOK_UP_UNFINISHED, d.lookUp.isPast ? verdict.progress : null)
-    case 'not_found':
-  }
+  if (verdict.kind === 'unreachable') return releaseOwn(d, 'provider_unreachable', d.lookUp.progress)
+  if (verdict.kind === 'unfinished') return releaseOwn(d, LOOK_UP_UNFINISHED, d.lookUp.isPast ? verdict.progress : null)
+  const known = await endWith(d, verdict)
+  if (known) return known
   const { recordId, number: attempt } = d.attempt
   if (await stillOwned(d.boundary.store, { recordId, attempt, forMs: external.timeLimitMs })) return null
   // Told of the effect since the claim: settle with that. Otherwise the record is not ours any more.
@@ -128,9 +146,11 @@ async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Drive
   await d.boundary.step?.('called')
   switch (verdict.kind) {
     case 'succeeded':
-    case 'declined':
-      if (isOfOtherMoney(d.operation, d.attempt, verdict)) return leaveToPeople(d, verdict, 'owner')
+    case 'declined': {
+      const differs = differenceOf(d.operation, d.attempt, verdict)
+      if (differs) return leaveToPeople(d, verdict, differs, 'owner')
       return settleOwn(d, external.conclude(d.attempt, verdict), verdict)
+    }
     case 'not_executed':
       return releaseOwn(d, verdict.code)
     case 'unclear':
@@ -176,18 +196,19 @@ async function settleOwn<Body, Report>(
   return fenced(d)
 }
 
-/** Other money was moved than was asked for, or another order's: that is no outcome of this record. */
+/** Not what this record asked for: that is no outcome of it. */
 async function leaveToPeople<Body, Report>(
   d: Drive<Body, Report>,
   executed: Executed,
+  differs: Difference,
   source: 'owner' | 'look_up',
 ): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
-  const evidence = { recordId, source, sourceId: `${recordId}:${executed.ref}`, attempt, executed, differs: true }
+  const evidence = { recordId, source, sourceId: `${recordId}:${executed.ref}`, attempt, executed, differs }
   const kept = await persist(d.boundary.store, d.lease, (store) => keepEvidence(store, evidence))
   if (kept === 'store_lost') return storeLost(executed)
   await d.boundary.step?.('evidence_kept')
-  return giveUp(d, AMOUNT_DIFFERS)
+  return giveUp(d, differs)
 }
 
 /** Evidence that came while we held the lease outranks a decline, a refusal and "not executed". Null where there is none. */
@@ -199,7 +220,7 @@ async function settleWithWhatWasTold<Body, Report>(
   if (stored === 'store_lost') return storeLost(executed)
   await d.boundary.step?.('evidence_read')
   const { effect, moneyDiffers } = stored
-  if (moneyDiffers) return giveUp(d, AMOUNT_DIFFERS)
+  if (moneyDiffers) return giveUp(d, 'amount_differs')
   return effect && settleOwn(d, d.operation.external.conclude(d.attempt, effect), { ...effect, stored: true })
 }
 

@@ -1,7 +1,7 @@
 // Evidence from whoever is not a record's owner: a webhook, a late owner, a look-up. It is kept once, and settles the
 // record at once where nobody owns it and it is proof; what an owner still works on keeps it until the owner settles
 // or the lease ends. A final record stays as it is.
-import { type AnyOperation, type Executed, isOfOtherMoney } from './operation'
+import { type AnyOperation, type Difference, differenceOf, type Executed } from './operation'
 import { recallAttempt, settleByEvidence, type Witnessing } from './settle-by-evidence'
 import { type Evidence, keepEvidence } from './sql/evidence'
 import { findWithRequest } from './sql/find'
@@ -19,7 +19,7 @@ export async function applyEvidence(
   operations: { get(endpoint: string): AnyOperation | undefined },
   evidence: Evidence,
 ): Promise<Applied> {
-  const differs = await speaksOfOtherMoney(through, operations, evidence.recordId, evidence.executed)
+  const differs = await differenceFrom(through, operations, evidence.recordId, evidence.executed)
   const kept = await keepEvidence(through.store, { ...evidence, differs })
   await through.step?.('evidence_kept')
   if (!kept) return 'record_gone'
@@ -36,17 +36,17 @@ export async function applyEvidence(
 }
 
 /** What a record stands for never changes, so this may be asked before the record is locked. */
-async function speaksOfOtherMoney(
+async function differenceFrom(
   { store, step }: Witnessing,
   operations: { get(endpoint: string): AnyOperation | undefined },
   recordId: string,
   executed: Executed,
-): Promise<boolean> {
+): Promise<Difference | null> {
   const found = executed.shown && (await findWithRequest(store, recordId))
   const operation = found && operations.get(found.record.endpoint)
-  if (!operation || !found.record.resource) return false
+  if (!operation || !found.record.resource) return null
   await step?.('found')
   const attempt = await recallAttempt(operation, found)
   await step?.('recalled')
-  return isOfOtherMoney(operation, attempt, executed)
+  return differenceOf(operation, attempt, executed)
 }

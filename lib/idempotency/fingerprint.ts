@@ -20,6 +20,10 @@ export function fingerprint({ method, endpoint, params, body }: FingerprintInput
   return `${VERSION}:${hash('sha256', canonicalJson({ method, endpoint, params, body }), 'hex')}`
 }
 
+/** A key's name at the provider: the same for every record of the key, and it does not tell the key. */
+export const keyDigestOf = (of: { tenantId: string; endpoint: string; key: string }): string =>
+  hash('sha256', canonicalJson([of.tenantId, of.endpoint, of.key]), 'hex')
+
 // RFC 8785. A value that is not JSON is a bug of the caller's, who validates first, and so it throws: hashing a
 // stand-in for it would give two different requests one fingerprint. An undefined member is an absent member, which is
 // how an optional field leaves validation.

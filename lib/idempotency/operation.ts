@@ -36,8 +36,14 @@ export interface Settlement {
   nothingMade?: true
 }
 
+/** What a record's effect carries at the provider, to be found again when the record is lost. */
+interface SentAs {
+  keyDigest: string
+  fingerprint: string
+}
+
 /** Everything that an attempt knows. `report` is what `begin` found out inside the reservation. */
-export interface Attempt<Body, Report> {
+export interface Attempt<Body, Report> extends SentAs {
   recordId: string
   tenantId: string
   number: number
@@ -58,7 +64,16 @@ export interface Shown {
   createdAt?: Date
 }
 
-export type Executed = { kind: 'succeeded' | 'declined'; ref: string; shown?: Shown }
+/** Why an effect is not the outcome of the record that it was found for. A person decides. */
+export type Difference = 'amount_differs' | 'restored_differs'
+
+export type Executed = {
+  kind: 'succeeded' | 'declined'
+  ref: string
+  shown?: Shown
+  /** Made for a lost record of the key, for another request or of other money. */
+  restoredDiffers?: true
+}
 export type CallVerdict = Executed | { kind: 'not_executed'; code: string } | { kind: 'unclear'; code: string }
 export type FoundByRef =
   | { kind: 'found'; providerKey: string | null; status: 'succeeded' | 'failed' | 'pending'; shown: Shown }
@@ -124,7 +139,7 @@ export interface Operation<Body = unknown, Report = unknown> {
   independent?: true
   newResource(): Resource
   /** What commits with the reservation, and with each later claim. `report` is a scalar that the phases receive. */
-  begin(start: { attempt: Omit<Attempt<Body, Report>, 'report' | 'createdAt'>; first: boolean }): {
+  begin(start: { attempt: Omit<Attempt<Body, Report>, 'report' | 'createdAt' | keyof SentAs>; first: boolean }): {
     effects: Effects
     report?: Sql
   }
@@ -140,15 +155,18 @@ export interface Operation<Body = unknown, Report = unknown> {
    */
   lapse?(): Effects
   /** The stored answer of an asynchronous request that nobody took up in time. */
-  abandon(attempt: Omit<Attempt<Body, Report>, 'report'>): Settlement
+  abandon(attempt: Omit<Attempt<Body, Report>, 'report' | keyof SentAs>): Settlement
 }
 
 /** What does not say what it is about is taken at its word. */
-export const isOfOtherMoney = <Body, Report>(
+export function differenceOf<Body, Report>(
   { external }: Operation<Body, Report>,
   attempt: Attempt<Body, Report>,
-  { shown }: Executed,
-): boolean => shown !== undefined && external.matches?.(attempt, shown) === false
+  { shown, restoredDiffers }: Executed,
+): Difference | null {
+  if (restoredDiffers) return 'restored_differs'
+  return shown !== undefined && external.matches?.(attempt, shown) === false ? 'amount_differs' : null
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations of different bodies and reports
 export type AnyOperation = Operation<any, any>

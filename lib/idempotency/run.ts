@@ -9,6 +9,7 @@ import { decide } from './decide'
 import type { Driven, Rerun } from './drive'
 import { fingerprint as fingerprintOf } from './fingerprint'
 import { LeaseClock } from './lease'
+import { listedInMs } from './lost-effects'
 import type { Answer, AnyOperation, Input, Operation } from './operation'
 import type { KeyRecord } from './record'
 import { settleByEvidence } from './settle-by-evidence'
@@ -56,6 +57,8 @@ export type Outcome =
   | { kind: 'not_executed'; code: string; expiresAt: Date; created: boolean }
   | { kind: 'outcome_unknown'; code: string; expiresAt: Date; created: boolean }
   | { kind: 'not_allowed' }
+  /** After a restore: what was lost is still being listed, and no attempt begins. */
+  | { kind: 'restoring'; afterMs: number }
 
 /** What a request means, in few characters: equal exactly where the requests are. */
 export function fingerprintFor({ endpoint }: AnyOperation, { params, body }: Input): string {
@@ -90,6 +93,7 @@ export async function run<Body, Report>(
     const { sent } = request
     boundary.answers?.keep(ticket, { id, tenantId, endpoint, key, fingerprint, answer, createdAt, expiresAt, sent })
   }
+  const restoringMs = await listedInMs(boundary)
   const waitUntil = performance.now() + request.waitMs
   let created = false
   /** The record that this request owned and lost: from then on it is a duplicate, and one that calls nobody. */
@@ -103,7 +107,7 @@ export async function run<Body, Report>(
   for (let turn = 1; ; turn++) {
     const lease = new LeaseClock(boundary.leaseMs)
     await boundary.step?.('reserving')
-    const reserving: KeyedRequest<Body> = { ...request, mayCreate: request.mayCreate && !seen }
+    const reserving: KeyedRequest<Body> = { ...request, mayCreate: request.mayCreate && !seen && !restoringMs }
     const found = await reserveFor(boundary, operation, reserving, fingerprint).catch((error: unknown) => {
       if (fenced && isUnavailable(error)) return { kind: 'store_lost' as const, expiresAt: fenced.expiresAt }
       throw error
@@ -112,7 +116,10 @@ export async function run<Body, Report>(
     if (found.kind === 'store_lost')
       return { kind: 'outcome_unknown', code: 'store_lost', expiresAt: found.expiresAt, created }
     if (turn === 1) request.reserved?.(found.kind === 'created')
-    if (found.kind === 'not_allowed') return seen ? { kind: 'expired', record: seen } : found
+    if (found.kind === 'not_allowed') {
+      if (seen) return { kind: 'expired', record: seen }
+      return restoringMs ? { kind: 'restoring', afterMs: restoringMs } : found
+    }
     const { record } = found
     seen = record
 
@@ -169,6 +176,7 @@ export async function run<Body, Report>(
         triedEvidence = !(await settleByEvidence(boundary, operation, record.id))
         break
       case 'claim': {
+        if (restoringMs) return { kind: 'restoring', afterMs: restoringMs }
         // A process that slept must not wake up and charge, nor for somebody who has gone.
         if (fenced || request.signal?.().aborted)
           return { kind: 'not_executed', code: 'not_claimed', expiresAt: record.expiresAt, created }

@@ -3,6 +3,7 @@
 import { violatedConstraint } from '../db/sqlstate'
 import type { Store } from '../db/store'
 import type { Boundary } from './boundary'
+import { keyDigestOf } from './fingerprint'
 import type { AnyOperation, Attempt, Effects, Input } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
 import { openUnbookable, proofOf } from './sql/evidence'
@@ -68,5 +69,7 @@ export async function recallAttempt(
     input,
     report,
     providerKey: providerKeyOf(recordId),
+    keyDigest: keyDigestOf(record),
+    fingerprint: record.fingerprint,
   }
 }

@@ -1,13 +1,18 @@
 // The worker's side of an accepted request: claimed like any attempt. What is proven not executed gets its next run
 // in the commit that says so; what is unknown waits for reconciliation. Past its time it becomes a dead letter.
+import sql from 'sql-template-tag'
 import { abandon } from '../idempotency/abandon'
 import type { Boundary } from '../idempotency/boundary'
+import { listedInMs } from '../idempotency/lost-effects'
 import type { AnyOperation } from '../idempotency/operation'
 import { runAccepted } from '../idempotency/run'
 import { findWithRequest } from '../idempotency/sql/find'
 import { deadLetterPastRetention } from '../idempotency/sql/run-again'
 import { withRequestId } from '../request-context'
-import { rerunAccepted } from './enqueue'
+import { enqueueAccepted, rerunAccepted } from './enqueue'
+
+/** While a restore is being listed, which takes minutes. */
+const AFTER_LISTING = sql`clock_timestamp() + interval '2 s'`
 
 export async function runAcceptedJob(
   boundary: Boundary,
@@ -20,6 +25,10 @@ export async function runAcceptedJob(
   // What the job does is part of the request that was accepted, however long ago.
   await withRequestId(found.requestId, async () => {
     await boundary.step?.('found')
+    if (await listedInMs(boundary)) {
+      await boundary.store.query(sql`SELECT ${enqueueAccepted(recordId, AFTER_LISTING)}`)
+      return
+    }
     if (await abandon(boundary, operation, found, boundary.nodeId)) return
     const { kind } = await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
     if (kind === 'not_claimed') await deadLetterPastRetention(boundary.store, recordId, boundary.nodeId)

@@ -1,5 +1,4 @@
-// A bulk run: one action on many keys, which are fixed when it is made. It is worked off in batches by the one worker that
-// it names; whoever is not named any more stops. What is done is written down with each batch, so after a crash another
+// A bulk run: one action on many keys, which are fixed when it is made. It is worked off in batches. What is done is written down with each batch, so after a crash another
 // node does only the rest, and a key whose outcome was lost with the node is done twice: its action has to bear that.
 import sql from 'sql-template-tag'
 import { audited } from '../audit/append'
@@ -12,6 +11,7 @@ import { withRequestId } from '../request-context'
 import type { BulkActionName } from './bulk-action'
 import type { Counts } from './daemon'
 import { DEAD_AFTER_MS, findRun, RUN_COLUMNS, type Run } from './runs'
+import { beat, endRun, handOver } from './worked-run'
 
 /** More is not one person's decision any more, and the reconciler works them off by itself. */
 export const MAX_KEYS = 10_000
@@ -64,18 +64,6 @@ export async function createBulkRun(store: Store, call: Call, bulk: NewBulkRun, 
   return run ?? (await findRun(store, id))!
 }
 
-/** A run that nobody works on: handed over, or its worker is dead. It is this worker's from now on. */
-export async function takeUpBulkRun(store: Store, worker: string): Promise<string | null> {
-  const [taken] = await store.query<{ id: string }>(sql`
-    UPDATE runs SET worked_by = ${worker}, heartbeat_at = clock_timestamp()
-    WHERE id = (
-      SELECT id FROM runs WHERE kind = 'bulk' AND state = 'running' AND (worked_by IS NULL
-        OR heartbeat_at < clock_timestamp() - ${DEAD_AFTER_MS}::float8 * interval '1 ms')
-      ORDER BY started_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id`)
-  return taken?.id ?? null
-}
-
 interface Work {
   store: Store
   runId: string
@@ -94,7 +82,8 @@ export async function workOffBulkRun(work: Work): Promise<void> {
   } catch (error) {
     log().error({ err: error, run: runId }, 'a bulk run stopped')
     // Without a store nothing can be said; whoever finds the run without a heartbeat does the rest.
-    if (!isUnavailable(error)) await end(work, 'failed', String((error as Error)?.message ?? error)).catch(() => {})
+    if (!isUnavailable(error))
+      await endRun(store, work, 'failed', String((error as Error)?.message ?? error)).catch(() => {})
   } finally {
     clearInterval(heart)
   }
@@ -106,8 +95,8 @@ async function workOff(work: Work): Promise<void> {
   for (;;) {
     const batch = await nextBatch(store, runId, worker)
     if (!batch) return
-    if (batch.aborted) return end(work, 'aborted')
-    if (batch.keys.length === 0) return end(work, 'succeeded')
+    if (batch.aborted) return endRun(store, work, 'aborted')
+    if (batch.keys.length === 0) return endRun(store, work, 'succeeded')
     if (stopping.aborted) return handOver(store, runId, worker)
     const run = { id: runId, reason: batch.reason, actor }
     const action = work.actions[batch.action]
@@ -173,22 +162,6 @@ function namesOf(action: BulkActionName, outcome: Outcome): string[] {
   if ('error' in outcome) return ['errors']
   if (action !== 'reconcile') return [outcome.verdict]
   return outcome.settled ? ['lookUps', outcome.verdict, 'settled'] : ['lookUps', outcome.verdict]
-}
-
-async function end({ store, runId, worker }: Work, state: Run['state'], error: string | null = null): Promise<void> {
-  await store.query(sql`
-    UPDATE runs SET state = ${state}::run_state, error = ${error}, finished_at = clock_timestamp(),
-      heartbeat_at = clock_timestamp()
-    WHERE id = ${runId} AND state = 'running' AND worked_by = ${worker}`)
-}
-
-async function handOver(store: Store, runId: string, worker: string): Promise<void> {
-  await store.query(sql`UPDATE runs SET worked_by = NULL WHERE id = ${runId} AND worked_by = ${worker}`)
-}
-
-async function beat(store: Store, runId: string, worker: string): Promise<void> {
-  await store.query(sql`
-    UPDATE runs SET heartbeat_at = clock_timestamp() WHERE id = ${runId} AND worked_by = ${worker}`)
 }
 
 /** The log has who asked for the run: that entry was written with it. */

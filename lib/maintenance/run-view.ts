@@ -4,7 +4,7 @@ import sql, { join, type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
 import type { Counts, Group } from './daemon'
 import type { RunCursor } from './run-history'
-import { DEAD_AFTER_MS, RUN_COLUMNS, type Run, type RunKind, type RunState } from './runs'
+import { DEAD_AFTER_MS, DIES_WITH_ITS_NODE, RUN_COLUMNS, type Run, type RunKind, type RunState } from './runs'
 
 /** A count that is older is none that anybody had in mind. */
 const PREVIEW_MINUTES = 10
@@ -41,8 +41,7 @@ const GROUPS = sql`coalesce((
   FROM jsonb_array_elements(runs.groups) g), '[]')`
 
 const UNHEARD = sql`runs.heartbeat_at < clock_timestamp() - ${DEAD_AFTER_MS}::float8 * interval '1 ms'`
-/** Another node takes up the rest of a bulk run, so it is never lost. */
-const LOST = sql`(runs.state = 'running' AND runs.kind <> 'bulk' AND ${UNHEARD})`
+const LOST = sql`(runs.state = 'running' AND ${DIES_WITH_ITS_NODE} AND ${UNHEARD})`
 
 /** Of `runs`. */
 export const RUN_VIEW: Sql = sql`${RUN_COLUMNS}, CASE WHEN scheduled THEN NULL ELSE ${NAME} END AS by,

@@ -3,9 +3,10 @@
 import { newUlid } from '../db/id'
 import type { Store } from '../db/store'
 import { log } from '../log'
-import { type BulkActions, takeUpBulkRun, workOffBulkRun } from './bulk'
+import { type BulkActions, workOffBulkRun } from './bulk'
 import type { Daemon, DaemonKind } from './daemon'
 import { findRun, type Run, type RunRequest, startRun } from './runs'
+import { takeUpRun } from './worked-run'
 
 /** Who asked is answered by then, with the run as it is. */
 const ANSWER_AFTER_MS = 10_000
@@ -52,7 +53,7 @@ export function openRunner(options: RunnerOptions): Runner {
 
   async function look(): Promise<void> {
     const worker = newWorker()
-    const runId = stopping.signal.aborted ? null : await takeUpBulkRun(store, worker)
+    const runId = stopping.signal.aborted ? null : await takeUpRun(store, 'bulk', worker)
     if (runId) workOff(runId, worker)
   }
 

@@ -10,7 +10,9 @@ import { withRequestId } from '../request-context'
 import type { BulkActionName } from './bulk-action'
 import { DAEMONS, type Daemon, type Progress, progressOf } from './daemon'
 
-export const RUN_KINDS = [...DAEMONS, 'bulk', 'traffic'] as const
+/** Of which another node takes up the rest. */
+export const WORKED_KINDS = ['bulk', 'restore'] as const
+export const RUN_KINDS = [...DAEMONS, ...WORKED_KINDS, 'traffic'] as const
 export type RunKind = (typeof RUN_KINDS)[number]
 
 export const RUN_STATES = ['running', 'succeeded', 'failed', 'aborted'] as const
@@ -125,11 +127,13 @@ export async function findRun(store: Pick<Store, 'query'>, id: string): Promise<
   return row ?? null
 }
 
-/** What a node left behind when it died is not running any more; of a bulk run another node takes up the rest. */
+export const DIES_WITH_ITS_NODE: Sql = sql`NOT kind = ANY(${[...WORKED_KINDS]}::text[])`
+
+/** What a node left behind when it died is not running any more. */
 export async function failDeadRuns(store: Store): Promise<void> {
   await store.query(sql`
     UPDATE runs SET state = 'failed', error = 'its node stopped', finished_at = clock_timestamp()
-    WHERE state = 'running' AND kind <> 'bulk'
+    WHERE state = 'running' AND ${DIES_WITH_ITS_NODE}
       AND heartbeat_at < clock_timestamp() - ${DEAD_AFTER_MS}::float8 * interval '1 ms'`)
 }
 

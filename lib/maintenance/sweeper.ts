@@ -107,7 +107,10 @@ async function* abandonUntaken(
       const record = await findWithRequest(boundary.store, id)
       await boundary.step?.('recalled')
       const operation = record && operations.get(record.record.endpoint)
-      if (operation && (await abandon(boundary, operation, record, 'sweeper'))) ids.push(id)
+      if (!operation) continue
+      if (await abandon(boundary, operation, record, 'sweeper')) ids.push(id)
+      // After a restore it may have been executed: a worker finds out.
+      else if (boundary.lostEffects) await boundary.store.query(sql`SELECT ${enqueueAccepted(id)}`)
     }
     if (ids.length > 0) yield { counts: { abandoned: ids.length }, ids }
     if (rows.length < BATCH) return

@@ -109,6 +109,7 @@ export function maintenanceUseCases<Shown extends object, Filter extends object>
     abortRun: guard({ action: 'run.abort', role: 'operator', target: ({ id }) => id }, async (call, { id, reason }) => {
       // One whose node died would never hear of it: it has ended.
       await failDeadRuns(store)
+      if ((await findRun(store, id))?.kind === 'restore') return refuse('not_abortable')
       const before = { state: 'running' }
       const entry = { ...call, action: 'run.abort', target: id, reason, before, after: { abortRequested: true } }
       const aborted = await abortRun(store, id, [audited(entry, sql`moved`)])

@@ -144,6 +144,7 @@ function counterOfOutcome(outcome: Outcome): CounterName | null {
     case 'not_executed':
     case 'expired':
     case 'not_allowed':
+    case 'restoring':
       return null
   }
 }

@@ -22,6 +22,7 @@ import { type AccessUseCases, accessUseCases } from '../operators/use-cases'
 import type { Gateway } from '../payments/gateway'
 import { listCharges, type SandboxChargeView } from '../payments/sandbox-ledger'
 import { processWide } from '../process-wide'
+import type { FenceStatus } from '../reconciliation/lost-effects'
 import { type ReconciliationUseCases, reconciliationUseCases } from '../reconciliation/use-cases'
 import { type TenantUseCases, tenantUseCases } from '../tenants/use-cases'
 import { type TrafficUseCases, trafficUseCases } from '../traffic/use-cases'
@@ -43,6 +44,8 @@ export interface OperatorServices
     RunUseCases {
   store: Store
   gatewayName: Gateway['name']
+  /** Null where no fence is up. */
+  restoreStatus(): Promise<FenceStatus | null>
   unknownCount: UseCase<undefined, number>
   actorOfToken(token: string): Promise<Actor | null>
   sandboxCharges: UseCase<{ customerId: string }, { items: SandboxChargeView[] }>
@@ -64,6 +67,7 @@ function openOperatorServices(): OperatorServices {
   return {
     store,
     gatewayName: node.gateway.name,
+    restoreStatus: async () => (await node.fence?.status()) ?? null,
     unknownCount: guard({ action: 'keys.count_unknown', role: 'viewer' }, () => countUnknown(store)),
     actorOfToken: (token) => actorOfToken(store, token, node.config.adminToken),
     ...openSessions(store, node.config.authSecret),

@@ -27,6 +27,7 @@ import { createStripe } from '../payments/stripe'
 import { processWide } from '../process-wide'
 import { bulkActions } from '../reconciliation/bulk-actions'
 import { ledgerComparison } from '../reconciliation/ledger-comparison'
+import { type Fence, openFence } from '../reconciliation/lost-effects'
 import type { Reconciliation } from '../reconciliation/reconcile'
 import { reconciler } from '../reconciliation/reconciler'
 import { type Authenticator, openAuthenticator } from '../tenants/authenticate'
@@ -60,6 +61,8 @@ export interface Services {
   operations: ReadonlyMap<string, AnyOperation>
   reconciliation: Reconciliation
   daemons: readonly Scheduled[]
+  /** Where the database was restored. */
+  fence: Fence | null
   /** What people run by hand, on this node. */
   runner: Runner
   /** The sandbox provider's own connections: the other side of the network. */
@@ -83,8 +86,15 @@ function openServices(): Services {
   const gateway = openGateway(settings, sandboxPool)
   const metrics = openMetrics(store)
   const line = openNotifications(settings.directDatabaseUrl ?? url)
+  const fence = settings.restoredFrom
+    ? openFence(store, {
+        restoredFrom: settings.restoredFrom,
+        hours: settings.keyTtlHours + settings.tombstoneHours,
+      })
+    : null
   const boundary: Boundary = {
     store,
+    lostEffects: fence ?? undefined,
     waiting: openWaiting(line),
     answers: settings.answerMemoryBytes ? openAnswers(line, { maxBytes: settings.answerMemoryBytes }) : undefined,
     nodeId: `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`,
@@ -137,6 +147,7 @@ function openServices(): Services {
     operations,
     reconciliation,
     daemons,
+    fence,
     runner: openRunner({
       store,
       nodeId: boundary.nodeId,

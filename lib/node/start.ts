@@ -13,6 +13,7 @@ import { startSchedule } from '../maintenance/schedule'
 import type { Numbers } from '../metrics/exposition'
 import { startRollUps } from '../metrics/roll-up'
 import { startSandboxWebhooks } from '../payments/sandbox-webhooks'
+import { startRestore } from '../reconciliation/restore'
 import { bootstrap, type FirstSecrets } from './bootstrap'
 import { type Services, services } from './services'
 import { welcome } from './welcome'
@@ -54,6 +55,15 @@ export async function startNode(routes: Record<string, KeyedRoute>): Promise<voi
   const webhooks = await startWebhooks(node)
   const schedule = node.config.worker ? startSchedule(node.store, node.boundary.nodeId, node.daemons) : null
   if (node.config.worker) node.runner.resume()
+  const restore =
+    node.fence &&
+    startRestore({
+      store: node.store,
+      gateway: node.gateway,
+      nodeId: node.boundary.nodeId,
+      settledAfterMs: node.config.leaseMs + node.config.settleMs,
+      fence: node.fence,
+    })
   const rollUps = node.config.worker ? startRollUps(node.store) : null
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
   holder[NODE] = {
@@ -65,7 +75,7 @@ export async function startNode(routes: Record<string, KeyedRoute>): Promise<voi
     numbers: () => node.metrics.registry.getMetricsAsJSON(),
     async stop() {
       await webhooks?.stop()
-      await Promise.all([schedule?.stop(), node.runner.stop()])
+      await Promise.all([schedule?.stop(), node.runner.stop(), restore?.stop()])
       await rollUps?.stop()
       await worker?.stop()
       await node.close()

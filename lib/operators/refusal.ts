@@ -12,6 +12,7 @@ const REFUSALS = [
   'not_expirable',
   'not_reversible',
   'not_runnable',
+  'not_abortable',
   'not_dead_lettered',
   'nothing_to_ask',
   'already_created',

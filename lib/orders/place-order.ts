@@ -28,6 +28,8 @@ export function placeOrder(gateway: Gateway, problem: ProblemAnswer): Operation<
         const outcome = await gateway.execute({
           kind: 'charge',
           providerKey: attempt.providerKey,
+          keyDigest: attempt.keyDigest,
+          fingerprint: attempt.fingerprint,
           orderId: attempt.resource.id,
           customerId,
           amountCents: amountOf(attempt.input.body),

@@ -56,6 +56,8 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
         const outcome = await gateway.execute({
           kind: 'refund',
           providerKey: attempt.providerKey,
+          keyDigest: attempt.keyDigest,
+          fingerprint: attempt.fingerprint,
           orderId: attempt.input.params.id!,
           customerId: held.customerId,
           amountCents: held.amountCents,

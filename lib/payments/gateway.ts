@@ -7,6 +7,9 @@ export interface EffectRequest {
   kind: EffectKind
   /** Stable for a record, the same on every attempt: the provider's own idempotency key where it has one. */
   providerKey: string
+  /** Kept with the object: by these it is found again when the record is lost. */
+  keyDigest: string
+  fingerprint: string
   orderId: string
   customerId: string
   amountCents: number
@@ -74,6 +77,9 @@ export interface ProviderEntry {
   amountCents: number
   currency: string
   orderId: string | null
+  /** What it was sent with, where it carries that. */
+  keyDigest?: string | null
+  fingerprint?: string | null
   createdAt: Date
 }
 

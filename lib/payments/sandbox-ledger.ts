@@ -48,12 +48,16 @@ export interface EntryRow {
 
 const ENTRY_COLUMNS = raw('ref, kind, status, order_id, amount_cents, currency, booked_at')
 
+const LIST_COLUMNS = sql`${ENTRY_COLUMNS}, customer_id, provider_key, key_digest, fingerprint`
+const WRITTEN_COLUMNS = sql`
+  provider_key, kind, status, order_id, customer_id, amount_cents, currency, key_digest, fingerprint, booked_at`
+
 /** A provider without keys: every attempt that arrives is a new entry. */
 export function bookAgain(request: EffectRequest, status: EntryStatus, lateMs: number): Sql {
   const ref = REF_PREFIX[request.kind] + ulid().toLowerCase()
   return sql`
     INSERT INTO sandbox.charges
-      (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
+      (ref, ${WRITTEN_COLUMNS})
     VALUES (${ref}, ${entryValues(request, status, lateMs)})
     RETURNING ${ENTRY_COLUMNS}`
 }
@@ -67,7 +71,7 @@ export function bookAgain(request: EffectRequest, status: EntryStatus, lateMs: n
 export function bookOnce(request: EffectRequest, status: EntryStatus, lateMs: number): Sql {
   return sql`
     INSERT INTO sandbox.charges AS c
-      (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
+      (ref, ${WRITTEN_COLUMNS})
     VALUES (
       coalesce((
         SELECT ref FROM sandbox.charges WHERE provider_key = ${request.providerKey} AND kind = ${request.kind}
@@ -82,7 +86,7 @@ export function bookOnce(request: EffectRequest, status: EntryStatus, lateMs: nu
 // Cut to the column's milliseconds: rounded up, a charge would be invisible to a look-up right after its answer.
 function entryValues(request: EffectRequest, status: EntryStatus, lateMs: number): Sql {
   return sql`${request.providerKey}, ${request.kind}, ${status}, ${request.orderId}, ${request.customerId},
-    ${request.amountCents}, ${request.currency},
+    ${request.amountCents}, ${request.currency}, ${request.keyDigest}, ${request.fingerprint},
     date_trunc('milliseconds', clock_timestamp() + ${lateMs}::float8 * interval '1 millisecond')`
 }
 
@@ -103,12 +107,14 @@ export function findEntry(request: LookUpRequest): Sql {
 
 /** Whatever key it carries. */
 export const findEntryByRef = (kind: EffectKind, ref: string): Sql => sql`
-  SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
+  SELECT ${LIST_COLUMNS} FROM sandbox.charges
   WHERE ref = ${ref} AND kind = ${kind} AND booked_at <= clock_timestamp()`
 
 export interface ListRow extends EntryRow {
   customer_id: string
   provider_key: string
+  key_digest: string | null
+  fingerprint: string | null
 }
 
 export const entryOf = (row: ListRow): ProviderEntry => ({
@@ -119,13 +125,15 @@ export const entryOf = (row: ListRow): ProviderEntry => ({
   amountCents: Number(row.amount_cents),
   currency: row.currency,
   orderId: row.order_id,
+  keyDigest: row.key_digest,
+  fingerprint: row.fingerprint,
   createdAt: row.booked_at,
 })
 
 /** Newest first, at most 1000. For tests and demos: it throws where the database does. */
 export async function listCharges(pool: Pool, { customerId }: { customerId: string }): Promise<SandboxChargeView[]> {
   const { rows } = await pool.query<ListRow>(sql`
-    SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
+    SELECT ${LIST_COLUMNS} FROM sandbox.charges
     WHERE customer_id = ${customerId} AND booked_at <= clock_timestamp()
     ORDER BY booked_at DESC, ref DESC LIMIT ${LIST_MAX}`)
   return rows.map((row) => ({
@@ -143,7 +151,7 @@ export async function listCharges(pool: Pool, { customerId }: { customerId: stri
 export function pageOfEntries({ from, to }: CreatedWindow, cursor: string | null): Sql {
   const [at, ref] = cursor === null ? [from, ''] : cursor.split(' ', 2)
   return sql`
-    SELECT ${ENTRY_COLUMNS}, customer_id, provider_key FROM sandbox.charges
+    SELECT ${LIST_COLUMNS} FROM sandbox.charges
     WHERE booked_at >= ${from} AND booked_at < ${to} AND booked_at <= clock_timestamp()
       AND (booked_at, ref) > (${at}::timestamptz, ${ref})
     ORDER BY booked_at, ref LIMIT ${LIST_MAX}`

@@ -9,6 +9,8 @@ import { NoAnswer } from './stripe-transport'
 /** Where our key is on Stripe's objects: look-ups, lists and webhooks know ours by it. */
 export const KEY_FIELD = 'onceover_key'
 export const ORDER_FIELD = 'onceover_order'
+export const DIGEST_FIELD = 'onceover_digest'
+export const FINGERPRINT_FIELD = 'onceover_fingerprint'
 
 /** A charge or a refund, as far as we look into it. */
 export type Effect = Stripe.PaymentIntent | Stripe.Refund
@@ -59,6 +61,8 @@ export function providerEntry(kind: EffectKind, effect: Effect): ProviderEntry {
     status: state === 'declined' ? 'failed' : state,
     ...moneyOf(effect),
     orderId: effect.metadata?.[ORDER_FIELD] || null,
+    keyDigest: effect.metadata?.[DIGEST_FIELD] || null,
+    fingerprint: effect.metadata?.[FINGERPRINT_FIELD] || null,
     createdAt: createdAt(effect),
   }
 }

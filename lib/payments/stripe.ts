@@ -15,8 +15,10 @@ import type {
 } from './gateway'
 import {
   callOutcome,
+  DIGEST_FIELD,
   type Effect,
   errorCode,
+  FINGERPRINT_FIELD,
   isMissing,
   KEY_FIELD,
   lookUpOutcome,
@@ -164,6 +166,8 @@ function metadataOf(request: EffectRequest): Stripe.MetadataParam {
   return {
     [KEY_FIELD]: request.providerKey,
     [ORDER_FIELD]: request.orderId,
+    [DIGEST_FIELD]: request.keyDigest,
+    [FINGERPRINT_FIELD]: request.fingerprint,
     onceover_customer: request.customerId,
   }
 }

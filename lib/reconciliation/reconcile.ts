@@ -7,9 +7,9 @@ import { applyEvidence } from '../idempotency/evidence'
 import {
   type AnyOperation,
   type Attempt,
+  differenceOf,
   type Effects,
   type Executed,
-  isOfOtherMoney,
   type LookUpVerdict,
 } from '../idempotency/operation'
 import type { KeyRecord } from '../idempotency/record'
@@ -105,9 +105,9 @@ async function lookUp(
   await r.boundary.step?.('recalled')
   const verdict =
     asker.by === RECONCILER
-      ? await askProvider(operation, attempt, found.record.lookUp)
+      ? await askProvider(r.boundary, operation, attempt, found.record.lookUp)
       : await whileAsking(r.boundary.store, found.record.id, operation.external.timeLimitMs, () =>
-          askProvider(operation, attempt, found.record.lookUp),
+          askProvider(r.boundary, operation, attempt, found.record.lookUp),
         )
   await r.boundary.step?.('looked_up')
   const { ref = null, shown } = 'ref' in verdict ? verdict : {}
@@ -173,7 +173,7 @@ async function apply(
     case 'succeeded': {
       const sourceId = `${guard.recordId}:${verdict.ref}`
       const evidence = { ...guard, source: 'look_up', sourceId, executed: verdict } as const
-      if (isOfOtherMoney(operation, attempt, verdict)) {
+      if (differenceOf(operation, attempt, verdict)) {
         await applyEvidence(r.boundary, r.operations, evidence)
         return { deadLettered: true }
       }

@@ -56,7 +56,7 @@ export async function resolve(
   if (objection) return objection
 
   const attempt = await recallAttempt(operation, found)
-  const said = await askProvider(operation, attempt, found.record.lookUp)
+  const said = await askProvider(boundary, operation, attempt, found.record.lookUp)
   const known = await askAbout(store, operation, attempt, decision, said)
   if ('detail' in known) return refuse('contradicts_provider', known)
   try {

@@ -38,7 +38,16 @@ export function unguardedOrders(databaseUrl: string): PlaceOrder {
       text: INSERT_ORDER,
       values: [id, customerId, currency, amountCents, JSON.stringify(items), note, paymentMethod],
     })
-    const charge = { kind: 'charge', providerKey: id, orderId: id, customerId, amountCents, currency } as const
+    const sentAs = { keyDigest: id, fingerprint: id }
+    const charge = {
+      kind: 'charge',
+      providerKey: id,
+      ...sentAs,
+      orderId: id,
+      customerId,
+      amountCents,
+      currency,
+    } as const
     const outcome = await gateway.execute({ ...charge, paymentMethod })
     if (outcome.kind !== 'succeeded') throw new Error(`the provider answered ${outcome.kind}`)
     const payment = { id: newId('pay'), providerRef: outcome.providerRef, status: 'succeeded' }

@@ -31,6 +31,7 @@ const CONTRACT: [ProblemCode, number, keyof typeof RETRY][] = [
   ['payment_provider_unavailable', 503, 'later'],
   ['payment_outcome_unknown', 504, 'later'],
   ['idempotency_store_unavailable', 503, 'later'],
+  ['restore_in_progress', 503, 'later'],
   ['rate_limited', 429, 'later'],
   ['active_key_limit', 429, 'later'],
   ['internal_error', 500, 'later'],

@@ -148,6 +148,8 @@ describe('a refund', () => {
         input: { params: {}, body },
         report: null,
         providerKey: '',
+        keyDigest: '',
+        fingerprint: '',
       },
       { kind: 'succeeded', ref: `ch_${key}` },
     )

@@ -32,10 +32,12 @@ function open(timeLimitMs: number, connectionString = database.url) {
 
 function charge(paymentMethod = 'pm_ok'): EffectRequest & LookUpRequest {
   const id = ulid()
+  const sentAs = { keyDigest: `digest_${id}`, fingerprint: `v1:${id}` }
   const ids = { providerKey: `key_${id}`, orderId: `ord_${id}`, customerId: `cus_${id}` }
   return {
     kind: 'charge',
     ...ids,
+    ...sentAs,
     reservedAt: new Date(0),
     until: new Date(),
     amountCents: 2500,

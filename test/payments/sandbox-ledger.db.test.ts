@@ -29,7 +29,13 @@ const withoutKeys = () => createSandbox({ pool, idempotent: false, timeLimitMs: 
 
 function charge(paymentMethod = 'pm_ok', changes: Partial<EffectRequest> = {}): EffectRequest & LookUpRequest {
   const id = ulid()
-  const ids = { providerKey: `key_${id}`, orderId: `ord_${id}`, customerId: `cus_${id}` }
+  const ids = {
+    providerKey: `key_${id}`,
+    keyDigest: `digest_${id}`,
+    fingerprint: `v1:${id}`,
+    orderId: `ord_${id}`,
+    customerId: `cus_${id}`,
+  }
   return {
     kind: 'charge',
     ...ids,

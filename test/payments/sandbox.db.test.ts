@@ -31,7 +31,8 @@ function effect(kind: EffectKind, name: string): EffectRequest & LookUpRequest {
   const words =
     kind === 'charge' ? { paymentMethod: `pm_${name}` } : { paymentMethod: 'pm_ok', reason: `sandbox:${name}` }
   const what = { orderId: `ord_${id}`, customerId: `cus_${id}`, amountCents: 2_000_000_000, currency: 'USD' }
-  return { kind, providerKey: `key_${id}`, reservedAt: new Date(0), until: new Date(), ...what, ...words }
+  const sentAs = { keyDigest: `digest_${id}`, fingerprint: `v1:${id}` }
+  return { kind, providerKey: `key_${id}`, ...sentAs, reservedAt: new Date(0), until: new Date(), ...what, ...words }
 }
 
 /** Everything in the ledger, also what is still on its way. */

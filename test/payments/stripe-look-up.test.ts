@@ -240,19 +240,22 @@ describe('the Stripe list of a time window', () => {
     const created = at(FROM) + 60
     const createdAt = new Date(created * 1000)
     const money = { amountCents: 2500, currency: 'EUR', orderId: null, createdAt }
+    const sentAs = { onceover_digest: 'd1', onceover_fingerprint: 'v1:f1' }
+    const carried = { keyDigest: 'd1', fingerprint: 'v1:f1' }
+    const nothing = { keyDigest: null, fingerprint: null }
     serve(
       [
-        paymentIntent({ id: 'pi_us', created, ...OURS }),
+        paymentIntent({ id: 'pi_us', created, metadata: { ...OURS.metadata, ...sentAs } }),
         paymentIntent({ id: 'pi_no', created, ...FAILED }),
         paymentIntent({ id: 'pi_wait', created, status: 'processing' }),
       ],
       [refund({ id: 're_us', created, ...OURS })],
     )
     expect(await listAll()).toEqual([
-      { ref: 'pi_us', providerKey: KEY, kind: 'charge', status: 'succeeded', ...money },
-      { ref: 'pi_no', providerKey: null, kind: 'charge', status: 'failed', ...money },
-      { ref: 'pi_wait', providerKey: null, kind: 'charge', status: 'pending', ...money },
-      { ref: 're_us', providerKey: KEY, kind: 'refund', status: 'succeeded', ...money, amountCents: 700 },
+      { ref: 'pi_us', providerKey: KEY, kind: 'charge', status: 'succeeded', ...money, ...carried },
+      { ref: 'pi_no', providerKey: null, kind: 'charge', status: 'failed', ...money, ...nothing },
+      { ref: 'pi_wait', providerKey: null, kind: 'charge', status: 'pending', ...money, ...nothing },
+      { ref: 're_us', providerKey: KEY, kind: 'refund', status: 'succeeded', ...money, amountCents: 700, ...nothing },
     ])
   })
 

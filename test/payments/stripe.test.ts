@@ -58,6 +58,8 @@ describe('a request to Stripe', () => {
       error_on_requires_action: 'true',
       'metadata[onceover_key]': 'oo_01HZX',
       'metadata[onceover_order]': 'ord_1',
+      'metadata[onceover_digest]': 'd1',
+      'metadata[onceover_fingerprint]': 'v1:f1',
       'metadata[onceover_customer]': 'cus_1042',
     })
   })

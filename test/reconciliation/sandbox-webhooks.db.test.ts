@@ -61,6 +61,8 @@ function charge(changes: Partial<EffectRequest> = {}): EffectRequest {
   return {
     kind: 'charge',
     providerKey: `onceover-idem_${id}`,
+    keyDigest: `digest_${id}`,
+    fingerprint: `v1:${id}`,
     orderId: `ord_${id}`,
     customerId: `cus_${id}`,
     amountCents: 2500,

@@ -88,7 +88,7 @@ describe('a verdict on a charge of other money', () => {
           sourceId: ref,
           attempt: null,
           executed,
-          differs: true,
+          differs: 'amount_differs',
         })
         key = { ...key, version: key.version + 1 }
       }
@@ -116,7 +116,7 @@ describe('a verdict on a charge of other money', () => {
           sourceId: `${sourceId} ${key.id}`,
           attempt: null,
           executed: { kind: 'succeeded', ref: `${sourceId} ${key.id}` },
-          differs,
+          differs: differs ? 'amount_differs' : null,
         })
       await keep('ch_own', false)
       await keep('ch_other', true)
@@ -213,7 +213,7 @@ describe('reversing a booking', () => {
   it('is refused where a person accepted the money that the provider reported', async () => {
     const executed = { kind: 'succeeded', ref, shown: { effect: 'charge', ...ONE_YEN } } as const
     const webhook = { recordId: key.id, source: 'webhook', sourceId: ref, attempt: null } as const
-    await keepEvidence(bench.store, { ...webhook, executed, differs: true })
+    await keepEvidence(bench.store, { ...webhook, executed, differs: 'amount_differs' })
     unreachableByKey()
     await resolve({ version: key.version + 1, accept: ONE_YEN })
     expect(await reverse()).toMatchObject({ refused: 'not_reversible' })

@@ -166,6 +166,8 @@ export function listOf(objects: StripeObject[]): (request: SeenRequest) => Reply
 export const CHARGE: EffectRequest = {
   kind: 'charge',
   providerKey: 'oo_01HZX',
+  keyDigest: 'd1',
+  fingerprint: 'v1:f1',
   orderId: 'ord_1',
   customerId: 'cus_1042',
   amountCents: 2500,

@@ -8,9 +8,12 @@ export const GET = async (request: Request): Promise<Response> =>
   toResponse(await readiness(), { 'x-request-id': requestIdOf(request) })
 
 async function readiness(): Promise<Parts> {
+  const { store, fence } = services()
   try {
-    const missing = await missingMigrations(services().store)
-    return missing.length ? json(503, { status: 'migrations missing', missing }) : json(200, { status: 'ready' })
+    const missing = await missingMigrations(store)
+    if (missing.length) return json(503, { status: 'migrations missing', missing })
+    const restore = await fence?.status()
+    return json(200, { status: 'ready', ...(restore && { restore: restore.state }) })
   } catch {
     return json(503, { status: 'database not available' })
   }

@@ -75,6 +75,7 @@ const OWN: Partial<Record<ProblemCode, Own>> = {
   payment_provider_unavailable: { charged: 'No. That is proven.' },
   payment_outcome_unknown: { charged: FINDS_OUT },
   idempotency_store_unavailable: { charged: 'Not by this try. If an earlier one did, the same key finds out.' },
+  restore_in_progress: { charged: 'Not by this try. If an earlier one did, the same key finds out.' },
   rate_limited: { charged: NOTHING },
   active_key_limit: { charged: NOTHING },
   internal_error: { charged: FINDS_OUT },

@@ -231,13 +231,14 @@ export const abortRun = operatorCall({
   path: '/api/admin/runs/{id}/abort',
   operationId: 'abortRun',
   summary: 'Stop a run',
-  description: 'It ends after the batch that it is in. What it has done stays done.',
+  description:
+    'It ends after the batch that it is in. What it has done stays done. A run of kind `restore` can’t be stopped.',
   params: { id: RUN },
   role: 'operator',
   body: z.strictObject({ reason: reasonOf(1).optional() }),
   bodyExample: { reason: 'the wrong filter' },
   answer: { status: 200, description: 'The run, which is about to end.', schema: Run, example: bulkRun },
-  problems: ['already_ended'],
+  problems: ['already_ended', 'not_abortable'],
   does: (services) => services.abortRun,
   input: ({ params, body }) => ({ id: params.id!, ...body }),
 })

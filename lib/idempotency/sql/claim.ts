@@ -12,6 +12,8 @@ export interface Claim {
   /** The state and the attempt that were read; the claim makes the attempt one more. */
   from: Extract<State, 'pending' | 'failed_retryable'>
   attempt: number
+  /** What was not abandoned in its time, because it may have been executed before a restore. */
+  despiteExpiry?: boolean
   phase: { name: string; external: boolean }
   leaseMs: number
   settleMs: number
@@ -42,7 +44,7 @@ export async function claim(store: Store, c: Claim): Promise<{ report: unknown }
       FROM ${NOW}
       WHERE id = ${c.recordId} AND state = ${c.from}::record_state AND attempt = ${c.attempt}::int
         -- no claim while evidence of the effect is stored, none of a key that has run out
-        AND NOT effect_evidence AND expires_at > now.at AND ${MAY_RUN_AGAIN}
+        AND NOT effect_evidence AND (expires_at > now.at OR ${c.despiteExpiry ?? false}::boolean) AND ${MAY_RUN_AGAIN}
       RETURNING r.*
     )${withEffects(c.effects)}
     SELECT ${c.report ?? sql`NULL::json`} AS report FROM moved r`)

@@ -3,12 +3,9 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { newId } from '../../db/id'
 import type { Store } from '../../db/store'
-import type { Executed } from '../operation'
+import type { Difference, Executed } from '../operation'
 import type { State } from '../states'
 import { appended, NOW, type TimelineEvent } from './event'
-
-/** The code of a record that has evidence of other money, and the kind of its discrepancy. */
-export const AMOUNT_DIFFERS = 'amount_differs'
 
 export type EvidenceSource = 'owner' | 'late_owner' | 'look_up' | 'webhook' | 'operator'
 
@@ -20,8 +17,8 @@ export interface Evidence {
   /** The attempt that it speaks of; null where the source can't tell. */
   attempt: number | null
   executed: Executed
-  /** It speaks of other money than the record's own: it is kept, and proves nothing. */
-  differs?: boolean
+  /** It is not the record's own effect: it is kept, and proves nothing. The record's code, and the discrepancy's kind. */
+  differs?: Difference | null
   /** Whether the domain, which outlives the record, has this effect: a condition. Without it, it has none. */
   booked?: Sql
   /** Whether the domain has it with other money: a condition. */
@@ -48,8 +45,9 @@ export interface KeptEvidence {
 export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Promise<KeptEvidence | null> {
   const { kind, ref, shown } = e.executed
   const charged = kind === 'succeeded'
-  const differs = e.differs ?? false
-  const otherMoney = charged && differs
+  const differs = e.differs ?? null
+  // A decline of other money moved none; one of another request than the record's is no outcome of it either.
+  const otherMoney = differs !== null && (charged || differs === 'restored_differs')
   const event: TimelineEvent = { event: 'evidence', by: e.source, source: e.source, verdict: kind }
   if (e.attempt !== null) event.attempt = e.attempt
   const [row] = await store.query<KeptEvidence>(sql`
@@ -59,22 +57,22 @@ export async function keepEvidence(store: Pick<Store, 'query'>, e: Evidence): Pr
       INSERT INTO evidence (id, record_id, source, source_id, attempt, verdict, detail)
       SELECT ${newId('evd')}, (SELECT id FROM subject), ${e.source}, ${e.sourceId},
         coalesce(${e.attempt}::int, (SELECT attempt FROM subject), 0), ${kind},
-        ${JSON.stringify({ ref, shown, ...(differs ? { differs } : {}) })}::jsonb
+        ${JSON.stringify({ ref, shown, ...(differs ? { differs: true } : {}) })}::jsonb
       ON CONFLICT (source, source_id) DO NOTHING
       RETURNING id
     ), touched AS (
       UPDATE idempotency_records r SET
-        version = version + 1, timeline = ${appended(event)}, ${otherMoney ? OTHER_MONEY : ownMoney(charged && !differs)}
+        version = version + 1, timeline = ${appended(event)}, ${otherMoney ? leftToPeople(differs) : ownMoney(charged && !differs)}
       FROM subject, ${NOW}
       WHERE r.id = subject.id AND (EXISTS (SELECT FROM kept) OR ${otherMoney && e.source !== 'webhook' ? AGAIN : sql`false`})
       RETURNING r.*
     ), differing AS (
       INSERT INTO discrepancies (id, kind, subject, record_id, detail)
-      SELECT ${newId('dis')}, ${AMOUNT_DIFFERS}, ${ref}, ${e.recordId},
+      SELECT ${newId('dis')}, ${differs ?? 'amount_differs'}, ${ref}, ${e.recordId},
         jsonb_build_object('provider', ${JSON.stringify({ ref, ...shown })}::jsonb, 'source', ${e.source}::text,
           'state', t.state)
       FROM kept LEFT JOIN touched t ON true
-      WHERE ${charged}::boolean AND (${differs}::boolean OR ${e.bookedOtherwise ?? sql`false`})
+      WHERE ${otherMoney}::boolean OR ${charged}::boolean AND (${e.bookedOtherwise ?? sql`false`})
       ON CONFLICT (kind, subject) DO NOTHING
     ), contradicted AS (
       -- a charge that the final answer does not tell of, or a decline of the very charge that it does tell of
@@ -103,7 +101,7 @@ const ownMoney = (charged: boolean): Sql =>
   sql`effect_evidence = effect_evidence OR (${charged}::boolean AND NOT money_differs)`
 
 /** Who owns it ends his attempt first. Without an owner it is a person's from now on, also if it was taken for not executed. */
-const OTHER_MONEY: Sql = sql`
+const leftToPeople = (code: Difference): Sql => sql`
   effect_evidence = effect_evidence AND r.state NOT IN ('in_progress', 'unknown', 'failed_retryable'),
   money_differs = r.state IN ('in_progress', 'unknown', 'failed_retryable'),
   state = CASE WHEN r.state = 'failed_retryable' THEN 'unknown' ELSE r.state END,
@@ -111,7 +109,7 @@ const OTHER_MONEY: Sql = sql`
   doubt_until = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN settles_at ELSE doubt_until END,
   reconcile_after = CASE WHEN r.state NOT IN ('unknown', 'failed_retryable') THEN reconcile_after END,
   dead_lettered_at = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN now.at ELSE dead_lettered_at END,
-  last_error_code = CASE WHEN r.state IN ('unknown', 'failed_retryable') THEN ${AMOUNT_DIFFERS} ELSE last_error_code END`
+  last_error_code = CASE WHEN r.state IN ('in_progress', 'unknown', 'failed_retryable') THEN ${code} ELSE last_error_code END`
 
 /** The evidence is kept, and the domain's own rules refuse what it means. */
 export async function openUnbookable(

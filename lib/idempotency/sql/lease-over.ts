@@ -4,7 +4,6 @@ import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import type { State } from '../states'
 import { appended, HAS_EVIDENCE, NOW } from './event'
-import { AMOUNT_DIFFERS } from './evidence'
 import { NOTIFY_WAITERS } from './notify'
 
 export interface MovedByLease {
@@ -50,7 +49,7 @@ function moveByRecoveryPoint(store: Store, due: Sql, by: string): Promise<MovedB
         dead_lettered_at = CASE WHEN money_differs THEN now.at END,
         expires_at = CASE WHEN external THEN expires_at ELSE now.at + retention_seconds * interval '1 s' END,
         locked_until = NULL, locked_by = NULL, in_doubt = true, doubt_until = settles_at,
-        last_error_code = CASE WHEN money_differs THEN ${AMOUNT_DIFFERS} ELSE 'lease_over' END,
+        last_error_code = CASE WHEN money_differs THEN last_error_code ELSE 'lease_over' END,
         timeline = ${appended({ event: 'lease_over', by })}
       FROM due, ${NOW}
       WHERE r.id = due.id AND ${LEASE_IS_OVER}

@@ -2,7 +2,6 @@
 import sql from 'sql-template-tag'
 import type { Store } from '../../db/store'
 import { appended, HAS_EVIDENCE, NOW } from './event'
-import { AMOUNT_DIFFERS } from './evidence'
 import { NOTIFY_WAITERS } from './notify'
 
 export interface OutcomeUnknown {
@@ -23,7 +22,7 @@ export async function outcomeUnknown(
         state = 'unknown', version = version + 1, locked_until = NULL, locked_by = NULL, in_doubt = true, doubt_until = settles_at,
         reconcile_after = CASE WHEN money_differs THEN NULL ELSE now.at END,
         dead_lettered_at = CASE WHEN money_differs THEN now.at END,
-        last_error_code = CASE WHEN money_differs THEN ${AMOUNT_DIFFERS} ELSE ${u.code}::text END,
+        last_error_code = CASE WHEN money_differs THEN last_error_code ELSE ${u.code}::text END,
         timeline = ${appended({ event: 'outcome_unknown', by: u.nodeId, attempt: u.attempt, code: u.code })}
       FROM ${NOW}
       WHERE id = ${u.recordId} AND state = 'in_progress' AND attempt = ${u.attempt}::int
