@@ -199,6 +199,7 @@ describe('discrepancies in words', () => {
     'contradicting_evidence',
     'unbookable_evidence',
     'refund_exceeds_order',
+    'restored_differs',
     'of_a_later_release',
   ])('of kind %s contain no “undefined”, “null” or “NaN” when their details are empty', (kind) => {
     const { title, sentence } = discrepancyWords({ kind, subject: 'ch_1', detail: {} })

@@ -225,6 +225,7 @@ const KINDS: Record<string, string> = {
   charge_without_order: 'charged, and our ledger has no row',
   paid_without_charge: 'paid, and the provider has no charge',
   amount_differs: 'amounts differ',
+  restored_differs: 'another request before a restore',
   currency_differs: 'currencies differ',
   duplicate_charge: 'charged twice',
 }

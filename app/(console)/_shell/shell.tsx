@@ -7,6 +7,7 @@ import { ToastProvider } from '../../_ui/toast'
 import { count } from '../../_ui/words'
 import { Palette } from './palette'
 import { Person } from './person'
+import { RestoreBanner } from './restore-banner'
 import { requireSession, type Session } from './session'
 import { Sidebar, SidebarSheet } from './sidebar'
 
@@ -38,13 +39,20 @@ export function Shell({ session, children }: ShellProps) {
       </a>
       <div className="flex min-h-dvh">
         <Sidebar {...side} />
-        <div className="relative flex min-w-0 flex-1 flex-col">
-          <div className="absolute top-2.5 left-4 z-10 wide:hidden">
-            <SidebarSheet {...side} />
+        <div className="flex min-w-0 flex-1 flex-col">
+          {known && (
+            <Suspense>
+              <RestoreBanner />
+            </Suspense>
+          )}
+          <div className="relative flex min-w-0 flex-1 flex-col">
+            <div className="absolute top-2.5 left-4 z-10 wide:hidden">
+              <SidebarSheet {...side} />
+            </div>
+            <main id="content" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
+              {children}
+            </main>
           </div>
-          <main id="content" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
-            {children}
-          </main>
         </div>
       </div>
       {known && <Palette />}

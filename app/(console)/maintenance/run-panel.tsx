@@ -49,7 +49,9 @@ export function RunPanel({ run, tombstoneHours, forbiddenBy, dismiss, withKeys =
               <Link href={`/maintenance/runs/${run.id}#keys`}>{openWords(run)}</Link>
             </Button>
           )}
-          {!ended && <StopButton id={run.id} stopping={run.stopping} forbiddenBy={forbiddenBy} />}
+          {!ended && run.kind !== 'restore' && (
+            <StopButton id={run.id} stopping={run.stopping} forbiddenBy={forbiddenBy} />
+          )}
         </div>
       </div>
       <Inside run={run} ended={ended} tombstoneHours={tombstoneHours} />

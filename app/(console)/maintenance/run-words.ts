@@ -69,6 +69,7 @@ export function partsOf({ kind, action, counts, done }: Pick<RunView, 'kind' | '
     case 'bulk':
       return action === null || action === 'reconcile' ? lookUpParts(kind, counts, done) : decidedParts(counts)
     case 'ledger':
+    case 'restore':
     case 'traffic':
       return []
   }

@@ -66,13 +66,15 @@ const acceptable = ({ amountCents, currency }: { amountCents: number; currency: 
   words: money(amountCents, currency),
 })
 
-export function differenceWords({ order, refund }: KeyDetail, seen: Seen | null): string | null {
+export function differenceWords({ order, refund, record }: KeyDetail, seen: Seen | null): string | null {
   if (!seen?.object || !order) return null
   const ours = refund?.amountCents ?? order.amountCents
   const { amountCents: theirs, currency } = seen.object
+  const took = refund ? 'gave back' : 'took'
+  if (record.lastErrorCode === 'restored_differs')
+    return `The provider ${took} ${money(theirs, currency)} for another request, which was sent with this key before the restore.`
   const named = seen.object.orderId
   if (currency === order.currency && theirs === ours)
     return named && named !== order.id ? `The provider’s object names another order: ${named}.` : null
-  const took = refund ? 'gave back' : 'took'
   return `The provider ${took} ${money(theirs, currency)}, the ${refund ? 'refund' : 'order'} says ${money(ours, order.currency)}.`
 }

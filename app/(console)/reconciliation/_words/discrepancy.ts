@@ -55,6 +55,12 @@ export function discrepancyWords({
         title: 'The amounts differ',
         sentence: `The provider ${noun === 'refund' ? 'gave back' : 'took'} ${sides.provider ?? 'another amount'}, we booked ${sides.ours ?? 'another one'}.`,
       }
+    case 'restored_differs':
+      return {
+        ...sides,
+        title: 'Another request before the restore',
+        sentence: `Since the backup the provider has a ${noun} of ${sides.provider ?? 'some money'} for this key. The key stands for another request now.`,
+      }
     case 'currency_differs':
       return {
         ...sides,

@@ -137,6 +137,8 @@ function whatIsKnown(detail: KeyDetail): string {
   const { noun } = deedOf(detail)
   if (record.lastErrorCode === 'amount_differs')
     return `The provider reports a ${noun} that this key did not ask for: other money, or another order’s. Only a person decides.`
+  if (record.lastErrorCode === 'restored_differs')
+    return `Before the restore this key was sent with another request or for other money, and the provider has that. Only a person decides.`
   if (hasEvidence(detail, 'succeeded'))
     return detail.discrepancies.some(({ kind, closedAt }) => kind === 'unbookable_evidence' && closedAt === null)
       ? `The provider has a ${noun} that the ledger refuses: another key has booked it.`
