@@ -3,8 +3,8 @@
 import path from 'node:path'
 import { applyMigrations } from '../../scripts/migrations'
 import { type Journal, type Journey, openJournal } from '../soak/journal'
-import { ADMIN_TOKEN, createClient, type OrderView, SECRETS, send } from '../support/client'
-import { toldBy } from '../support/history'
+import { ADMIN_TOKEN, createClient, type OrderView, type RefundView, SECRETS, send } from '../support/client'
+import { type Told, toldBy } from '../support/history'
 import { startNode, type TestNode } from '../support/node'
 import { type Patroni, startPatroni } from '../support/patroni'
 import { runSql } from '../support/tenant'
@@ -141,19 +141,39 @@ export async function unbooked({ sql, provider }: Site): Promise<string[]> {
   return [...[...ours].filter((ref) => !theirs.has(ref)), ...[...theirs].filter((ref) => !ours.has(ref))]
 }
 
-/** Sends every acknowledged request again; says how many did not get the very same answer. */
-export async function notReplayed(url: string, { journeys }: Acknowledged): Promise<string[]> {
+type Same = (was: Told, now: Told) => boolean
+
+/** Byte for byte, and said to be a replay. */
+const SAME_ANSWER: Same = (was, now) =>
+  now.replayed && (['status', 'body', 'location', 'contentType'] as const).every((part) => now[part] === was[part])
+
+/** For what was lost: another order or refund, and the money that has moved. */
+export const SAME_MONEY: Same = (was, now) => now.status === 201 && refOf(now) === refOf(was)
+
+function refOf({ body }: Told): string | undefined {
+  const { payment, providerRef } = JSON.parse(body) as Partial<OrderView & RefundView>
+  return payment?.providerRef ?? providerRef ?? undefined
+}
+
+/** Sends every acknowledged request again; says which did not get the same. */
+export async function sentAgain(url: string, { journeys }: Acknowledged, same = SAME_ANSWER): Promise<Otherwise[]> {
   const client = createClient(url)
-  const wrong: string[] = []
+  const otherwise: Otherwise[] = []
   const left = [...journeys]
   const one = async () => {
     for (let journey = left.pop(); journey; journey = left.pop()) {
       const { path: page, key, body, final } = journey
-      const told = toldBy(await client.send(page, { method: 'POST', headers: { 'idempotency-key': key }, body }))
-      const same = (['status', 'body', 'location', 'contentType'] as const).every((part) => told[part] === final![part])
-      if (!same || !told.replayed) wrong.push(`${key}: ${final!.body} and now ${told.status} ${told.body}`)
+      const now = toldBy(await client.send(page, { method: 'POST', headers: { 'idempotency-key': key }, body }))
+      if (!same(final!, now)) otherwise.push({ path: page, was: final!.body, status: now.status, now: now.body })
     }
   }
   await Promise.all(Array.from({ length: AT_A_TIME }, one))
-  return wrong
+  return otherwise
+}
+
+interface Otherwise {
+  path: string
+  was: string
+  status: number
+  now: string
 }

@@ -29,6 +29,7 @@ const CODES = new Set([
   'payment_provider_unavailable',
   'payment_outcome_unknown',
   'idempotency_store_unavailable',
+  'restore_in_progress',
 ])
 /** Later questions about a key, such as replays, come within this time. */
 const REMEMBERED_MS = 30_000

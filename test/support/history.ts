@@ -64,7 +64,13 @@ const STORED_CODES = new Set([
   'request_expired',
 ])
 /** No record was looked at: such an answer says nothing about the key. */
-const SILENT_CODES = new Set(['idempotency_store_unavailable', 'rate_limited', 'active_key_limit', 'unauthenticated'])
+const SILENT_CODES = new Set([
+  'idempotency_store_unavailable',
+  'restore_in_progress',
+  'rate_limited',
+  'active_key_limit',
+  'unauthenticated',
+])
 /** Only the owner of a synchronous request, or who waits for one, is told so: an asynchronous one is a 202. */
 const SYNCHRONOUS_CODES = new Set([
   'idempotency_key_in_progress',
