@@ -34,6 +34,7 @@ test('a banner says that new requests wait, then until when RESTORED_FROM is nee
   await looked()
   await banner.getByRole('link', { name: 'Restore run' }).click()
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Restore')
+  await looked()
 
   async function looked() {
     for (const [theme, width] of LOOKS) {

@@ -27,11 +27,13 @@ interface RunPanelProps {
 
 export function RunPanel({ run, tombstoneHours, forbiddenBy, dismiss, withKeys = true }: RunPanelProps) {
   const ended = hasEnded(run)
+  // On the run's own page it stands right below the title of the page.
+  const Heading = withKeys ? 'h3' : 'h2'
   return (
     <div className="mt-4 rounded-2 border border-line bg-sunken px-4 py-4">
       <div className="flex flex-wrap items-start gap-x-4 gap-y-3">
         <div className="min-w-0 flex-1 basis-60">
-          <h3 className="text-13 font-semibold">{titleOf(run)}</h3>
+          <Heading className="text-13 font-semibold">{titleOf(run)}</Heading>
           <p className="mt-0.5 text-text-2">
             <About run={run} />
           </p>
