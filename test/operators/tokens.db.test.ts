@@ -129,6 +129,14 @@ describe('an operator token of a person', () => {
     for (const { secret } of [first, second, his]) expect(await actorOf(secret)).toBeNull()
   })
 
+  it('can do no more than that person, also after a demotion', async () => {
+    const ada = await staff.add('admin')
+    const { id, secret } = await tokenOf(ada)
+    expect(await actorOf(secret)).toEqual({ id, name: 'of a person', role: 'admin' })
+    done(await staff.access.updateOperator(by(), { id: ada.id, role: 'viewer' }))
+    expect(await actorOf(secret)).toEqual({ id, name: 'of a person', role: 'viewer' })
+  })
+
   it('that is handed over goes on working, and ends with its new owner', async () => {
     const [ada, bob] = [await staff.add('admin'), await staff.add('viewer')]
     const { id, secret } = await tokenOf(ada)
