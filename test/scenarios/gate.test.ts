@@ -16,12 +16,12 @@ afterAll(() => checkout?.remove())
 /** The output of a check that fails on these additions or changes, which are undone; one that passes fails the test. */
 async function refusalOf(changes: Record<string, string | ((content: string) => string)>): Promise<string> {
   const before = new Map<string, string>()
-  for (const [name, change] of Object.entries(changes)) {
-    const content = await readFile(checkout.path(name), 'utf8')
-    before.set(name, content)
-    await writeFile(checkout.path(name), typeof change === 'string' ? content + change : change(content))
-  }
+  for (const name of Object.keys(changes)) before.set(name, await readFile(checkout.path(name), 'utf8'))
   try {
+    for (const [name, content] of before) {
+      const change = changes[name]!
+      await writeFile(checkout.path(name), typeof change === 'string' ? content + change : change(content))
+    }
     const { PATH = '', HOME = '' } = process.env
     const env = { PATH, HOME } as unknown as NodeJS.ProcessEnv
     const check = promisify(execFile)('npm', ['run', 'check'], { cwd: checkout.folder, env, maxBuffer: 64 << 20 })
@@ -58,7 +58,7 @@ it('npm run check refuses an export that nothing imports', async () => {
 })
 
 it('npm run check refuses a type error in lib, app, scripts and test', async () => {
-  const files = ['lib/secret.ts', 'app/layout.tsx', 'scripts/port.ts', 'test/wall-clock.test.ts']
+  const files = ['lib/secret.ts', 'app/_ui/document.tsx', 'scripts/port.ts', 'test/wall-clock.test.ts']
   const wrong = "\nconst wrong: number = 'one'\nvoid wrong\n"
   const refusal = await refusalOf(Object.fromEntries(files.map((file) => [file, wrong])))
   for (const file of files) expect(refusal).toMatch(new RegExp(`${file}\\(\\d+,7\\): error TS2322`))
