@@ -232,7 +232,7 @@ export const resumeKey = operatorCall({
   summary: 'Look a dead letter up again',
   description:
     'For a dead-lettered key whose outcome is unknown: it is looked up by schedule again, from the first interval. ' +
-    'Dead letters resume by themselves when the provider answers look-ups again after it had answered none, except ' +
+    'Dead letters resume by themselves when the provider answers look-ups again after an outage, except ' +
     'those whose `lastErrorCode` is `amount_differs` or `restored_differs`.',
   role: 'operator',
   body: z.strictObject({ reason: reasonOf(1), version: Version }),
