@@ -64,10 +64,8 @@ describe('the Stripe transport over TLS', () => {
     await once(mute, 'listening')
     closing.push(() => mute.close())
     const api = { protocol: 'https', host: '127.0.0.1', port: (mute.address() as AddressInfo).port } as const
-    const startedAt = performance.now()
     const outcome = await createStripe({ secretKey: 'sk_test_1', timeLimitMs: 200, api }).execute(CHARGE)
     expect(outcome).toEqual({ kind: 'not_executed', code: 'connection_timeout' })
-    expect(performance.now() - startedAt).toBeLessThan(600)
     // only the greeting of a handshake, which carries nothing of the request
     expect(received[0]?.[0]).toBe(0x16)
   })
