@@ -2,7 +2,7 @@
 // document of that call.
 import { beforeAll, expect, test } from 'vitest'
 import { openApi } from '../../lib/http/openapi'
-import { type Answer, freshKey, type OrderView, orderBody, REFUNDS, send } from '../support/client'
+import { type Answer, freshKey, type OrderView, orderBody, REFUNDS, send, until } from '../support/client'
 import { type SharedSite, shareSite } from '../support/site'
 import { addTenant } from '../support/tenant'
 
@@ -80,8 +80,13 @@ async function ordersOfEveryKind(): Promise<Call[]> {
   }
   const { apiKey } = await addTenant(site.databaseUrl, { retentionHours: 0.001 / 3600 })
   const [key, body, headers] = [freshKey(), orderBody(), { ...wait, authorization: `Bearer ${apiKey}` }]
-  await client.order(key, body, headers)
-  expect((await keep(client.order(key, body, headers))).status).toBe(410)
+  // The retention of a millisecond may not be over when a quick second request arrives.
+  answers.push(
+    await until(
+      () => client.order(key, body, headers),
+      ({ status }) => status === 410,
+    ),
+  )
   return answers.map((answer) => ({ operation: ORDER, answer }))
 }
 
