@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseYaml } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -7,7 +7,8 @@ import { openMetrics } from '../../lib/metrics/metrics'
 import { expectPromtool } from '../support/promtool'
 import { parseText } from './prometheus-text'
 
-const FOLDER = path.join(import.meta.dirname, '../../ops/prometheus')
+const RULES = path.join(import.meta.dirname, '../../ops/prometheus/onceover.rules.yml')
+const CASES = path.join(import.meta.dirname, 'alert-cases.yml')
 
 interface Rule {
   alert?: string
@@ -21,10 +22,10 @@ interface AlertTest {
   alert_rule_test?: { alertname: string; exp_alerts: unknown[] }[]
 }
 
-const read = <T>(file: string): T => parseYaml(readFileSync(path.join(FOLDER, file), 'utf8')) as T
-const rules = read<{ groups: { name: string; rules: Rule[] }[] }>('onceover.rules.yml').groups.flatMap((g) => g.rules)
+const read = <T>(file: string): T => parseYaml(readFileSync(file, 'utf8')) as T
+const rules = read<{ groups: { name: string; rules: Rule[] }[] }>(RULES).groups.flatMap((g) => g.rules)
 const alerts = rules.filter((rule) => rule.alert !== undefined)
-const tests = read<{ rule_files: string[]; tests: AlertTest[] }>('onceover.rules.test.yml')
+const tests = read<{ rule_files: string[]; tests: AlertTest[] }>(CASES)
 
 /** Words of PromQL that may stand in these rules. Anything else in an expression is a metric. */
 const PROMQL = new Set('sum max by and or unless rate increase absent offset'.split(' '))
@@ -102,7 +103,7 @@ describe('the alert rules', () => {
   })
 
   it('each have a case in which they fire and one in which they do not', () => {
-    expect(tests.rule_files).toEqual(['onceover.rules.yml'])
+    expect(tests.rule_files.map((file) => path.resolve(path.dirname(CASES), file))).toEqual([RULES])
     const cases = tests.tests.flatMap((test) => test.alert_rule_test ?? [])
     for (const { alert } of alerts) {
       const own = cases.filter(({ alertname }) => alertname === alert)
@@ -118,9 +119,17 @@ describe('the alert rules', () => {
     expect(alerts.map(({ alert }) => alert)).toEqual(expect.arrayContaining(cases.map(({ alertname }) => alertname)))
   })
 
+  // Prometheus refuses to start with `rule_files: [ops/**.yml]` where one of the files holds anything but rules.
+  it('are all that a glob over the YAML files below ops/ finds', () => {
+    const below = readdirSync(path.join(RULES, '../..'), { recursive: true, encoding: 'utf8' })
+    const files = below.filter((name) => /\.ya?ml$/.test(name)).map((name) => path.join(RULES, '../..', name))
+    expect(files).toContain(RULES)
+    for (const file of files) expect(Object.keys(read<object>(file)), file).toEqual(['groups'])
+  })
+
   // Without promtool, the tests above are what holds: the rules' shape, their metrics, and that each has its cases.
   it('pass promtool and their own test cases', { timeout: 60_000 }, (context) => {
-    expectPromtool(context, ['check', 'rules', 'onceover.rules.yml'], { cwd: FOLDER })
-    expectPromtool(context, ['test', 'rules', 'onceover.rules.test.yml'], { cwd: FOLDER })
+    expectPromtool(context, ['check', 'rules', RULES])
+    expectPromtool(context, ['test', 'rules', CASES])
   })
 })

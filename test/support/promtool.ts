@@ -7,7 +7,7 @@ const MISSING = 'promtool is not installed (Debian: apt-get install prometheus)'
 export function expectPromtool(
   { skip }: Pick<TestContext, 'skip'>,
   args: readonly string[],
-  options: { cwd?: string; input?: string },
+  options: { input?: string } = {},
 ): void {
   const { error, status, stdout, stderr } = spawnSync('promtool', args, { ...options, encoding: 'utf8' })
   if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') skip(MISSING)
