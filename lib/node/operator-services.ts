@@ -20,7 +20,7 @@ import { openSessions, type Sessions } from '../operators/session'
 import { openGuard, type UseCase } from '../operators/use-case'
 import { type AccessUseCases, accessUseCases } from '../operators/use-cases'
 import type { Gateway } from '../payments/gateway'
-import { listCharges, type SandboxChargeView } from '../payments/sandbox-ledger'
+import { type ChargesQuery, listCharges } from '../payments/sandbox-ledger'
 import { processWide } from '../process-wide'
 import type { FenceStatus } from '../reconciliation/lost-effects'
 import { type ReconciliationUseCases, reconciliationUseCases } from '../reconciliation/use-cases'
@@ -48,7 +48,7 @@ export interface OperatorServices
   restoreStatus(): Promise<FenceStatus | null>
   unknownCount: UseCase<undefined, number>
   actorOfToken(token: string): Promise<Actor | null>
-  sandboxCharges: UseCase<{ customerId: string }, { items: SandboxChargeView[] }>
+  sandboxCharges: UseCase<ChargesQuery, Awaited<ReturnType<typeof listCharges>>>
   /** A stranger is counted and not written down: strangers must not be able to fill the log. */
   countUnauthenticated(): void
 }
@@ -71,10 +71,8 @@ function openOperatorServices(): OperatorServices {
     unknownCount: guard({ action: 'keys.count_unknown', role: 'viewer' }, () => countUnknown(store)),
     actorOfToken: (token) => actorOfToken(store, token, node.config.adminToken),
     ...openSessions(store, node.config.authSecret),
-    sandboxCharges: guard({ action: 'sandbox.charges', role: 'viewer' }, async (_, { customerId }) =>
-      node.gateway.name === 'sandbox'
-        ? { items: await listCharges(node.sandboxPool, { customerId }) }
-        : refuse('not_found'),
+    sandboxCharges: guard({ action: 'sandbox.charges', role: 'viewer' }, async (_, query) =>
+      node.gateway.name === 'sandbox' ? listCharges(node.sandboxPool, query) : refuse('not_found'),
     ),
     ...accessUseCases(store, guard),
     ...tenantUseCases(store, guard),

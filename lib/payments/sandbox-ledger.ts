@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
-import sql, { raw, type Sql } from 'sql-template-tag'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { ulid } from 'ulid'
 import type { CreatedPage, CreatedWindow, EffectKind, EffectRequest, LookUpRequest, ProviderEntry } from './gateway'
 
@@ -22,7 +22,7 @@ export interface SandboxChargeView {
 
 const REF_PREFIX: Record<EffectKind, string> = { charge: 'sbx_ch_', refund: 'sbx_re_' }
 
-const LIST_MAX = 1000
+export const LIST_MAX = 1000
 
 /** Over restarts and nodes: exactly one of many attempts at once is the first. */
 export function countAttempt(providerKey: string): Sql {
@@ -130,13 +130,31 @@ export const entryOf = (row: ListRow): ProviderEntry => ({
   createdAt: row.booked_at,
 })
 
-/** Newest first, at most 1000. For tests and demos: it throws where the database does. */
-export async function listCharges(pool: Pool, { customerId }: { customerId: string }): Promise<SandboxChargeView[]> {
+export interface ChargesQuery {
+  customerId: string
+  limit?: number
+  /** The last charge of the page before. */
+  after?: ChargePosition | null
+}
+export type ChargePosition = Pick<SandboxChargeView, 'createdAt' | 'ref'>
+
+/** Newest first. For tests and demos: it throws where the database does. */
+export async function listCharges(
+  pool: Pool,
+  { customerId, limit = LIST_MAX, after = null }: ChargesQuery,
+): Promise<{ items: SandboxChargeView[]; next: ChargePosition | null }> {
+  const older = after ? sql`AND (booked_at, ref) < (${after.createdAt}::timestamptz, ${after.ref})` : empty
   const { rows } = await pool.query<ListRow>(sql`
     SELECT ${LIST_COLUMNS} FROM sandbox.charges
-    WHERE customer_id = ${customerId} AND booked_at <= clock_timestamp()
-    ORDER BY booked_at DESC, ref DESC LIMIT ${LIST_MAX}`)
-  return rows.map((row) => ({
+    WHERE customer_id = ${customerId} AND booked_at <= clock_timestamp() ${older}
+    ORDER BY booked_at DESC, ref DESC LIMIT ${limit + 1}::int`)
+  const items = rows.slice(0, limit).map(viewOf)
+  const last = items.at(-1)
+  return { items, next: rows.length > limit && last ? { createdAt: last.createdAt, ref: last.ref } : null }
+}
+
+function viewOf(row: ListRow): SandboxChargeView {
+  return {
     ref: row.ref,
     customerId: row.customer_id,
     orderId: row.order_id,
@@ -144,7 +162,7 @@ export async function listCharges(pool: Pool, { customerId }: { customerId: stri
     status: row.status,
     kind: row.kind,
     createdAt: row.booked_at.toISOString(),
-  }))
+  }
 }
 
 /** A page of what was booked in a window, the oldest first. */

@@ -181,6 +181,32 @@ test('the sandbox lists a customer’s charges and refunds, and nothing for an u
   expect(await charges(site.url, 'nobody')).toEqual([])
 })
 
+test('the sandbox’s list with a limit goes on at its cursor, and ends with nextCursor null', async () => {
+  const { customerId } = orderBody()
+  for (let i = 0; i < 3; i++) await site.client.order(freshKey(), orderBody({ customerId }))
+  const page = async (query: string) => {
+    const answer = await send(`${site.url}/api/sandbox/charges?customerId=${customerId}${query}`, {
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    })
+    expect(answer.status).toBe(200)
+    return answer.json<{ items: object[]; nextCursor: string | null }>()
+  }
+  const { items, nextCursor } = await page('')
+  expect(items).toHaveLength(3)
+  expect(nextCursor).toBeNull()
+  const first = await page('&limit=2')
+  const second = await page(`&limit=2&cursor=${first.nextCursor}`)
+  expect([...first.items, ...second.items]).toEqual(items)
+  expect(second.nextCursor).toBeNull()
+})
+
+test.each(['limit=0', 'limit=1001', 'cursor=nonsense'])('the sandbox refuses a list with %s', async (query) => {
+  const answer = await send(`${site.url}/api/sandbox/charges?customerId=cus_1&${query}`, {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  })
+  expectProblem(answer, 400, 'invalid_request', 'same')
+})
+
 test.each(['%00', '', 'x'.repeat(65)])('the sandbox refuses an invalid customer id: %s', async (customerId) => {
   const answer = await send(`${site.url}/api/sandbox/charges?customerId=${customerId}`, {
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },

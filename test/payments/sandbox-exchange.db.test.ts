@@ -119,7 +119,7 @@ describe('the sandbox without a connection to its database', () => {
     expect(await sandbox.execute(request)).toEqual({ kind: 'not_executed', code: 'connection_timeout' })
     taken.release()
     // max is 1 and the pool is fair: the late connection was handed over and given back before this query ran
-    expect(await listCharges(pool, request)).toEqual([])
+    expect((await listCharges(pool, request)).items).toEqual([])
     expect(pool.idleCount).toBe(1)
   })
 
@@ -133,7 +133,7 @@ describe('the sandbox without a connection to its database', () => {
     })
     const outcome = sandbox.execute(request)
     expect(await outcome).toEqual({ kind: 'not_executed', code: 'connection_timeout' })
-    expect(await listCharges(pool, request)).toEqual([])
+    expect((await listCharges(pool, request)).items).toEqual([])
   })
 })
 

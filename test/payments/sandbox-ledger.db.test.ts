@@ -130,11 +130,11 @@ describe('one sandbox effect per key', () => {
   it('keeps its first booking when later attempts arrive', async () => {
     const request = charge()
     await withKeys().execute(request)
-    const booked = await listCharges(pool, request)
+    const booked = (await listCharges(pool, request)).items
     await withKeys().execute(request)
     const late = { ...request, paymentMethod: 'pm_late_60000_once' }
     await createSandbox({ pool, idempotent: true, timeLimitMs: 300 }).execute(late)
-    expect(await listCharges(pool, request)).toEqual(booked)
+    expect((await listCharges(pool, request)).items).toEqual(booked)
   })
 
   it('includes a charge made while the provider ignored keys', async () => {
@@ -196,21 +196,29 @@ describe('listCharges', () => {
     }
     const createdAt = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/)
     const shared = { customerId, orderId, createdAt }
-    expect(await listCharges(pool, { customerId })).toEqual([
+    expect((await listCharges(pool, { customerId })).items).toEqual([
       { ...shared, ref: refs[2], kind: 'refund', status: 'succeeded', amountCents: 100 },
       { ...shared, ref: refs[1], kind: 'charge', status: 'failed', amountCents: 2500 },
       { ...shared, ref: refs[0], kind: 'charge', status: 'succeeded', amountCents: 2500 },
     ])
   })
 
-  it('returns at most 1000 entries', async () => {
+  it('returns at most 1000 entries, and then where the next page begins', async () => {
     const { customerId } = charge()
+    // A thousand and one of one instant, and one older.
     await outside.query(
       `INSERT INTO sandbox.charges
-       SELECT 'sbx_' || $1 || n, 'key' || n, 'charge', 'succeeded', 'ord', $1, 1, 'USD', clock_timestamp() - interval '1 s'
-       FROM generate_series(1, 1001) n`,
+       SELECT 'sbx_' || $1 || n, 'key' || n, 'charge', 'succeeded', 'ord', $1, 1, 'USD',
+         date_trunc('second', clock_timestamp()) - CASE WHEN n = 1002 THEN interval '1 min' ELSE interval '1 s' END
+       FROM generate_series(1, 1002) n`,
       [customerId],
     )
-    expect(await listCharges(pool, { customerId })).toHaveLength(1000)
+    const first = await listCharges(pool, { customerId })
+    expect(first.items).toHaveLength(1000)
+    const second = await listCharges(pool, { customerId, limit: 1, after: first.next })
+    const third = await listCharges(pool, { customerId, after: second.next })
+    expect(third).toMatchObject({ items: [{ ref: `sbx_${customerId}1002` }], next: null })
+    const all = [first, second, third].flatMap(({ items }) => items.map(({ ref }) => ref))
+    expect(new Set(all).size).toBe(1002)
   })
 })

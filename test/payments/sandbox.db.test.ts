@@ -148,14 +148,14 @@ describe.concurrent.each([
     expect(await sandbox(idempotent, SHORT_MS).execute(request)).toEqual(TIMEOUT)
     expect(await entries(request)).toMatchObject([{ status: 'succeeded', on_its_way: true }])
     expect(await sandbox(idempotent).lookUp(request)).toEqual({ kind: 'not_found' })
-    expect(await listCharges(pool, request)).toEqual([])
+    expect((await listCharges(pool, request)).items).toEqual([])
 
     await pool.query('UPDATE sandbox.charges SET booked_at = clock_timestamp() WHERE provider_key = $1', [
       request.providerKey,
     ])
     await untilBooked(request)
     expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
-    expect(await listCharges(pool, request)).toHaveLength(1)
+    expect((await listCharges(pool, request)).items).toHaveLength(1)
   })
 
   it('late_once: is booked when its delay has passed by the database clock', async () => {
@@ -164,7 +164,7 @@ describe.concurrent.each([
     expect(await sandbox(idempotent, SHORT_MS).execute(request)).toEqual(TIMEOUT)
     await untilBooked(request)
     expect(await sandbox(idempotent).lookUp(request)).toEqual(found(request))
-    const [charge] = await listCharges(pool, request)
+    const [charge] = (await listCharges(pool, request)).items
     expect(Date.parse(charge?.createdAt ?? '') - rows[0].at.getTime()).toBeGreaterThan(198)
   })
 

@@ -1,6 +1,6 @@
 // Lists that are newest first, with a cursor that says where the next page begins.
 import { z } from 'zod'
-import type { Listed, Page } from '../../operators/page'
+import type { Page } from '../../operators/page'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { isStorable } from '../validate'
 
@@ -28,7 +28,7 @@ export const pageOf = ({ limit, cursor }: z.infer<typeof PageQuery>): Page => ({
 export const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ items: z.array(item), nextCursor: z.string().nullable() })
 
-export const withCursor = <Item>({ items, next }: Listed<Item>) => ({
+export const withCursor = <Item>({ items, next }: { items: Item[]; next: object | null }) => ({
   items,
   nextCursor: next ? encodeCursor(next) : null,
 })

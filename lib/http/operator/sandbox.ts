@@ -1,9 +1,10 @@
 // The sandbox provider, for tests and demos: what it booked, which is the other side's truth, and something to book.
 import { z } from 'zod'
-import type { SandboxChargeView } from '../../payments/sandbox-ledger'
+import { LIST_MAX, type SandboxChargeView } from '../../payments/sandbox-ledger'
 import { charge } from '../openapi-examples'
 import { operatorCall } from '../operator-call'
 import { isStorable } from '../validate'
+import { cursorOf, listOf, withCursor } from './paging'
 import { Run, run } from './runs'
 
 const SandboxCharge = z
@@ -18,6 +19,11 @@ const SandboxCharge = z
   })
   .meta({ id: 'SandboxCharge' }) satisfies z.ZodType<SandboxChargeView>
 
+const Position = z.object({
+  createdAt: z.iso.datetime().refine((at) => !at.startsWith('0000')),
+  ref: z.string().max(64).refine(isStorable),
+})
+
 export const listSandboxCharges = operatorCall({
   method: 'GET',
   path: '/api/sandbox/charges',
@@ -25,8 +31,8 @@ export const listSandboxCharges = operatorCall({
   tag: 'Sandbox',
   summary: 'List the sandbox’s charges',
   description:
-    'What the sandbox provider booked for a customer, newest first, at most 1000: the other side’s truth, for ' +
-    'tests and demos. There is nothing here with any other gateway.',
+    'What the sandbox provider booked for a customer, newest first, all of it unless there are more than 1000 entries: the ' +
+    'other side’s truth, for tests and demos. There is nothing here with any other gateway.',
   role: 'viewer',
   query: z.strictObject({
     customerId: z
@@ -35,16 +41,19 @@ export const listSandboxCharges = operatorCall({
       .max(64)
       .refine(isStorable, 'has a NUL or a lone surrogate')
       .meta({ description: 'The customer', example: 'cus_1042' }),
+    limit: z.coerce.number().int().min(1).max(LIST_MAX).default(LIST_MAX),
+    cursor: cursorOf(Position),
   }),
   answer: {
     status: 200,
     description: 'The charges.',
-    schema: z.object({ items: z.array(SandboxCharge) }),
-    example: { items: [charge] },
+    schema: listOf(SandboxCharge),
+    example: { items: [charge], nextCursor: null },
   },
   problems: ['not_found'],
   does: (services) => services.sandboxCharges,
-  input: ({ query }) => query,
+  input: ({ query: { cursor, ...query } }) => ({ ...query, after: cursor ?? null }),
+  present: withCursor,
 })
 
 export const sendSampleTraffic = operatorCall({
