@@ -27,7 +27,6 @@ const Environment = z
     DATABASE_URL: postgresUrl.optional(),
     DIRECT_DATABASE_URL: postgresUrl.optional(),
     PORT: z.coerce.number().int().min(0).max(65535).default(3000),
-    WEB_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(1),
     LEASE_SECONDS: seconds(60),
     GATEWAY_TIMEOUT_MS: z.coerce.number().int().positive().default(10_000),
     KEY_TTL_HOURS: hours(24),
@@ -99,7 +98,6 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     /** A transaction pooler stands before the database: whoever names a way around it says so. */
     databasePooled: placeOf(env.DATABASE_URL) !== placeOf(directDatabaseUrl),
     port: env.PORT,
-    processes: env.WEB_CONCURRENCY,
     leaseMs: env.LEASE_SECONDS * 1000,
     answerMemoryBytes: env.ANSWER_MEMORY_MB * 1024 * 1024,
     gatewayTimeLimitMs: env.GATEWAY_TIMEOUT_MS,

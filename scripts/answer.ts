@@ -1,5 +1,5 @@
 // Answers requests through Next from the moment that the node is there until it is asked to stop, and then to the last
-// one. One process does this for itself or as one of several; it makes no difference here.
+// one.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import v8 from 'node:v8'
@@ -24,8 +24,6 @@ const REFUSED_FOR_SECONDS = 2
 export interface Answering {
   root: string
   dev: boolean
-  /** Where clients find it, which is not where this server listens when it is one of several. */
-  port: number
   drainMs: number
   stopping: AbortSignal
   hurrying: AbortSignal
@@ -39,12 +37,12 @@ export function runningNode(): RunningNode | undefined {
 }
 
 export async function answerUntilStopped(server: NodeServer, answering: Answering): Promise<void> {
-  const { root, dev, port, drainMs, stopping, hurrying, onReady } = answering
+  const { root, dev, drainMs, stopping, hurrying, onReady } = answering
   // Orders wait for the provider and outlive a young generation; V8 would conclude that all requests do, replays too, and
   // put them among the old at once, where they take several times as long to clear away.
   v8.setFlagsFromString('--no-allocation-site-pretenuring')
   const { default: next } = await import('next')
-  const app = next({ dev, dir: root, hostname: 'localhost', port })
+  const app = next({ dev, dir: root, hostname: 'localhost', port: server.port })
   // Before it is open there is nobody to wait for: a start that fails ends at once.
   let limitMs = 0
   try {

@@ -12,8 +12,6 @@ const NODE = 'onceover-node'
 const RECONNECT_MS = 500
 // Two nodes with pools of their own, the job engine, a test and a person with psql fit at the same time.
 const CONNECTIONS = 200
-// What a process opens at most (docs/scaling.md), for each that a node has beyond its first.
-const CONNECTIONS_A_PROCESS = 42
 
 export interface EmbeddedDatabase {
   readonly url: string
@@ -23,7 +21,7 @@ export interface EmbeddedDatabase {
 
 export async function joinEmbedded(
   folder: string,
-  { signal, processes = 1 }: { signal?: AbortSignal; processes?: number } = {},
+  { signal }: { signal?: AbortSignal } = {},
 ): Promise<EmbeddedDatabase> {
   // Not the start lock, which a first build keeps for a minute: Ctrl-C of another node must not wait for that.
   const alone = async <T>(action: () => Promise<T>, waiting?: AbortSignal): Promise<T> => {
@@ -36,9 +34,7 @@ export async function joinEmbedded(
   }
 
   return alone(async () => {
-    const cluster = await openCluster(folder, {
-      max_connections: CONNECTIONS + (processes - 1) * CONNECTIONS_A_PROCESS,
-    })
+    const cluster = await openCluster(folder, { max_connections: CONNECTIONS })
     const presence = await holdPresence(cluster.url)
     return { url: cluster.url, release: () => alone(() => leave(cluster, presence)) }
   }, signal)

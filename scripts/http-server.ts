@@ -22,8 +22,6 @@ export interface NodeServer {
   readonly port: number
   /** Answers from now on, beginning with the requests that have been waiting. */
   open(handler: Handler, onUpgrade: UpgradeHandler): void
-  /** Serves a connection that somebody else accepted, like one of its own. */
-  take(connection: Socket): void
   /** Takes no new request and resolves when those under way are answered, `limitMs` is over or `hurry` is aborted. */
   drain(limitMs: number, hurry: AbortSignal): Promise<void>
 }
@@ -67,15 +65,9 @@ export async function listen(wantedPort: number, host?: string): Promise<NodeSer
       handler = handle
       open(handle)
     },
-    take(connection) {
-      // As with its own: who has sent all of a request may say so and still wait for the answer.
-      connection.allowHalfOpen = true
-      server.emit('connection', connection)
-    },
     async drain(limitMs, hurry) {
       draining = true
       server.close()
-      // Not when the server says that it is closed: it counts only what it accepted itself.
       const empty = new Promise<void>((resolve) => {
         emptied = resolve
         if (connections.size === 0) resolve()
@@ -101,7 +93,7 @@ function endWhenFlushed(socket: Socket): void {
   if (!socket.destroyed) socket.end()
 }
 
-export async function bind(server: Server, wantedPort: number, host?: string): Promise<void> {
+async function bind(server: Server, wantedPort: number, host?: string): Promise<void> {
   const last = wantedPort === 0 ? 0 : Math.min(wantedPort + PORT_ATTEMPTS, 65_535)
   for (let port = wantedPort; ; port++) {
     try {

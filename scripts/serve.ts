@@ -7,12 +7,10 @@ import type { Boundary } from '../lib/idempotency/boundary'
 import { handOverStepHook } from '../lib/node/step-hook'
 import { answerUntilStopped, runningNode } from './answer'
 import { ensureBuild, ensureClient, type Task } from './build'
-import { openDoor } from './door'
 import { joinEmbedded } from './embedded-postgres'
 import { listen } from './http-server'
 import type { Lock } from './lock.mjs'
 import { applyMigrations } from './migrations'
-import { serveTogether } from './serving-processes'
 
 export interface ServeContext {
   root: string
@@ -32,12 +30,8 @@ export async function serve(context: ServeContext): Promise<number> {
   // Next would read .env files too, but only after the configuration was checked.
   nextEnv.loadEnvConfig(root, dev, { info: () => {}, error: console.error })
   const config = parseConfig(process.env)
-  // Under development it is one: each would compile what it serves, into the same folder.
-  const processes = dev ? 1 : config.processes
 
-  const embedded = config.databaseUrl
-    ? undefined
-    : await joinEmbedded(path.join(root, '.data'), { signal: stopping, processes })
+  const embedded = config.databaseUrl ? undefined : await joinEmbedded(path.join(root, '.data'), { signal: stopping })
   try {
     if (embedded) Object.assign(process.env, { DATABASE_URL: embedded.url, DIRECT_DATABASE_URL: embedded.url })
     await applyMigrations(root, embedded?.url ?? (config.directDatabaseUrl as string), stopping)
@@ -45,25 +39,18 @@ export async function serve(context: ServeContext): Promise<number> {
     await (dev ? ensureClient(task) : ensureBuild(task))
     await context.startLock.release()
 
-    await (processes === 1 ? serveAlone(context, config) : serveAsSeveral(context, config))
+    await answer(context, config)
     return context.hurrying.aborted ? context.hurrying.reason.exitCode : 0
   } finally {
     await embedded?.release()
   }
 }
 
-async function serveAlone(context: ServeContext, config: Config): Promise<void> {
+async function answer(context: ServeContext, config: Config): Promise<void> {
   const server = await listen(config.port)
   const url = tellPort(server.port, config, context.say)
-  const onReady = () => void process.stdout.write(runningNode()?.welcome(url).text ?? `Onceover listens on ${url}\n`)
-  await answerUntilStopped(server, { ...context, port: server.port, drainMs: config.leaseMs, onReady })
-}
-
-async function serveAsSeveral({ say, stopping, hurrying }: ServeContext, config: Config): Promise<void> {
-  const door = await openDoor(config.port)
-  tellPort(door.port, config, say)
-  const onReady = (welcome: string) => void process.stdout.write(welcome)
-  await serveTogether(door, { count: config.processes, drainMs: config.leaseMs, stopping, hurrying, say, onReady })
+  const onReady = () => void process.stdout.write(runningNode()?.welcome(url) ?? `Onceover listens on ${url}\n`)
+  await answerUntilStopped(server, { ...context, drainMs: config.leaseMs, onReady })
 }
 
 /** Says where it really is, to people and to the node. */

@@ -6,7 +6,6 @@ describe('the configuration', () => {
   it('has a default for every value, and treats an empty variable as unset', () => {
     expect(parseConfig({ PORT: '', DEMO_API_KEY: '' })).toMatchObject({
       port: 3000,
-      processes: 1,
       leaseMs: 60_000,
       gatewayTimeLimitMs: 10_000,
       settleMs: 120_000,
@@ -47,10 +46,6 @@ describe('the configuration', () => {
     ['SWEEP_INTERVAL_SECONDS', '-1'],
     ['GATEWAY_TIMEOUT_MS', '0'],
     ['PORT', '70000'],
-    ['WEB_CONCURRENCY', '0'],
-    ['WEB_CONCURRENCY', '65'],
-    ['WEB_CONCURRENCY', '1.5'],
-    ['WEB_CONCURRENCY', 'auto'],
     ['DATABASE_URL', 'mysql://localhost/x'],
     ['RESTORED_FROM', 'yesterday'],
     ['RESTORED_FROM', '2026-11-17T09:30:00'],

@@ -1,7 +1,7 @@
-// What a scraper gets. The counters are those of all processes that serve this port and are always there; the gauges
+// What a scraper gets. The counters are this node's own and are always there; the gauges
 // are the store's, and are left out while it can't be asked or takes too long: no value is better than an old one that
 // looks like news.
-import { AggregatorRegistry, Gauge, Registry } from 'prom-client'
+import { Gauge, Registry } from 'prom-client'
 import type { Store } from '../db/store'
 import { log } from '../log'
 import { type Gauges, readGauges } from './gauges'
@@ -9,9 +9,6 @@ import { PREFIX } from './names'
 
 /** Well within Prometheus's own limit of ten seconds. */
 const PATIENCE_MS = 2000
-
-/** A process's counters and histograms, as it can tell them to another. */
-export type Numbers = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 export interface Exposition {
   contentType: string
@@ -21,8 +18,7 @@ export interface Exposition {
 export function openExposition(
   counters: Registry,
   store: Pick<Store, 'query'>,
-  /** `together`: where this is one of several processes, the sum of all, this one's own included. */
-  { patienceMs = PATIENCE_MS, together }: { patienceMs?: number; together?: () => Promise<Numbers> } = {},
+  { patienceMs = PATIENCE_MS }: { patienceMs?: number } = {},
 ): Exposition {
   // Scrapes that meet share one reading, so that a slow store is asked once and not once a scrape.
   let reading: Promise<Gauges> | null = null
@@ -34,15 +30,11 @@ export function openExposition(
     return reading
   }
 
-  async function counted(): Promise<string> {
-    return together ? AggregatorRegistry.aggregate([await together()]).metrics() : counters.metrics()
-  }
-
   return {
     contentType: counters.contentType,
     async text() {
       const [own, gauges] = await Promise.all([
-        counted(),
+        counters.metrics(),
         within(patienceMs, read()).catch((error) => {
           log().warn({ err: error }, 'the gauges could not be read')
           return null

@@ -32,7 +32,6 @@ import type { Reconciliation } from '../reconciliation/reconcile'
 import { reconciler } from '../reconciliation/reconciler'
 import { type Authenticator, openAuthenticator } from '../tenants/authenticate'
 import { type Limits, openLimits } from '../tenants/limits'
-import { siblings } from './siblings'
 import { handedStepHook } from './step-hook'
 
 /** Requests mostly wait for the provider, not for a connection; PostgreSQL likes few and busy ones. */
@@ -140,7 +139,7 @@ function openServices(): Services {
     authenticator: openAuthenticator(store),
     limits,
     metrics,
-    exposition: openExposition(metrics.registry, store, { together: siblings()?.numbers }),
+    exposition: openExposition(metrics.registry, store),
     misuse: openMisuseLog(store),
     placeOrder: place,
     refundOrder: refund,

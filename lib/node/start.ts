@@ -10,7 +10,6 @@ import { runAcceptedJob } from '../jobs/run-accepted'
 import { migrateJobs, startWorker } from '../jobs/worker'
 import { log } from '../log'
 import { startSchedule } from '../maintenance/schedule'
-import type { Numbers } from '../metrics/exposition'
 import { startRollUps } from '../metrics/roll-up'
 import { startSandboxWebhooks } from '../payments/sandbox-webhooks'
 import { startRestore } from '../reconciliation/restore'
@@ -21,17 +20,9 @@ import { welcome } from './welcome'
 /** How the process that serves finds its node, across Next's bundles. */
 const NODE = Symbol.for('onceover.node')
 
-/** What a person should read after a start. */
-export interface Welcome {
-  text: string
-  /** It shows what this start made, and nobody can show it again. */
-  hasSecrets: boolean
-}
-
 export interface RunningNode {
-  welcome(url: string): Welcome
-  /** This process's own. */
-  numbers(): Promise<Numbers>
+  /** What a person should read after a start. */
+  welcome(url: string): string
   /** For a server that can do without Next where it need not be. */
   direct: Direct
   stop(): Promise<void>
@@ -68,11 +59,7 @@ export async function startNode(routes: Record<string, KeyedRoute>): Promise<voi
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
   holder[NODE] = {
     direct: direct(routes),
-    welcome: (url) => ({
-      text: welcome(url, secrets, node.config),
-      hasSecrets: secrets.apiKey !== null || secrets.admin !== null,
-    }),
-    numbers: () => node.metrics.registry.getMetricsAsJSON(),
+    welcome: (url) => welcome(url, secrets, node.config),
     async stop() {
       await webhooks?.stop()
       await Promise.all([schedule?.stop(), node.runner.stop(), restore?.stop()])

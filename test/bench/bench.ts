@@ -1,6 +1,6 @@
 // `npm run bench`: the table of ratios, on standard output; what happens meanwhile, on standard error.
 //   --rows fresh,replay   only these
-//   --memory --processes  these as well, which take minutes more
+//   --memory              this as well, which takes minutes more
 //   --rounds 5 --seconds 4
 import { parseArgs } from 'node:util'
 import { contender } from './contenders'
@@ -15,7 +15,6 @@ const { values: asked } = parseArgs({
   options: {
     rows: { type: 'string' },
     memory: { type: 'boolean' },
-    processes: { type: 'boolean' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
   },
@@ -44,11 +43,12 @@ try {
 }
 
 function wanted(): Row[] {
-  const extra = [asked.memory ? 'memory' : '', asked.processes ? 'processes' : '']
   const named = asked.rows?.split(',')
   const unknown = named?.find((name) => !ROWS.some((row) => row.name === name))
   if (unknown) throw new Error(`no row is called ${unknown}: ${[...new Set(ROWS.map((row) => row.name))].join(', ')}`)
-  return ROWS.filter((row) => extra.includes(row.name) || (named ? named.includes(row.name) : !row.onRequest))
+  return ROWS.filter(
+    (row) => (asked.memory && row.name === 'memory') || (named ? named.includes(row.name) : !row.onRequest),
+  )
 }
 
 /** What a row would need and this machine does not have. */

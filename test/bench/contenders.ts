@@ -95,7 +95,6 @@ const CONTENDERS = {
   },
   constantOnNext: { title: 'a constant answer on `next start`', ...onNext('constant') },
   unguardedOnNext: { title: 'the unguarded order on `next start`', ...onNext('unguarded') },
-  oursTwice: { title: 'ours, `npm start` with `WEB_CONCURRENCY=2`', ...npmStart({ WEB_CONCURRENCY: '2' }) },
   oursWeighed: { title: 'ours, `npm start`, weighed', ...npmStart({}, WEIGHABLE) },
 } satisfies Record<string, ContenderKind>
 

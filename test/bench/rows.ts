@@ -86,13 +86,4 @@ export const ROWS: Row[] = [
   }),
   latency,
   memory,
-  rateRow({
-    name: 'processes',
-    what: 'replays by two processes (`WEB_CONCURRENCY=2`) on two cores',
-    against: 'by one',
-    reach: { atLeast: 1.6 },
-    onRequest: true,
-    of: replay('oursTwice'),
-    by: replay('ours'),
-  }),
 ]

@@ -4,16 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../scripts/port'
 import { Checkout, type Start } from '../support/checkout'
-import { isAlive, parentOf } from '../support/serving'
-import {
-  beginSlowOrder,
-  expectAllStopped,
-  expectNoBuild,
-  type FirstOrder,
-  orderIds,
-  pasteFirstOrder,
-  SOON,
-} from '../support/started'
+import { expectAllStopped, expectNoBuild, type FirstOrder, orderIds, pasteFirstOrder } from '../support/started'
 
 /** The quickest of some starts: what else the machine does is no part of the promise. */
 const READY_LIMIT_MS = 10_000
@@ -50,28 +41,6 @@ it('a built node is ready within ten seconds', async () => {
     await expectAllStopped(checkout)
   }
   expect(Math.min(...readyMs)).toBeLessThan(READY_LIMIT_MS)
-})
-
-it('several serving processes end with the process that started them, and start again', async () => {
-  node = await checkout.start({ PORT: String(port), WEB_CONCURRENCY: '2' })
-  expectNoBuild(node)
-  const serving = checkout
-    .processes()
-    .filter((line) => line.includes('serving-process'))
-    .map((line) => Number.parseInt(line, 10))
-  expect(serving).toHaveLength(2)
-  const { answer } = await beginSlowOrder(node, order.apiKey, 'a-request-under-way-at-sigkill')
-  process.kill(parentOf(serving[0] as number), 'SIGKILL')
-  expect((await answer).status).toBe(201)
-  await expect.poll(() => serving.some(isAlive), SOON).toBe(false)
-
-  node = await checkout.start({ PORT: String(port), WEB_CONCURRENCY: '2' })
-  expectNoBuild(node)
-  expect(node.url).toBe(`http://localhost:${port}`)
-  expect(node.output().match(/ready at/g)).toHaveLength(1)
-  expect(await orderIds(node, order.apiKey)).toHaveLength(2)
-  await node.signalAll('SIGINT')
-  await expectAllStopped(checkout)
 })
 
 it('a start after an interrupted start builds again and keeps the data', async () => {

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillRecords } from '../console/many-records'
 import { freshKey, orderBody, send } from '../support/client'
-import { type Line, openLine } from '../support/serving'
+import { type KeptConnection, keepConnection } from '../support/kept-connection'
 import { openSite, type Site } from '../support/site'
 
 const ADMIN = { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: 'a password of the tests' }
@@ -20,7 +20,7 @@ const STEADY = { retry: 2 }
 
 let site: Site
 let cookie: string
-let buyers: Line[]
+let buyers: KeptConnection[]
 beforeAll(async () => {
   site = await openSite(ADMIN)
   const db = new pg.Pool({ connectionString: site.databaseUrl, max: 1 })
@@ -30,12 +30,12 @@ beforeAll(async () => {
   const headers = { 'content-type': 'application/json', origin: site.url }
   const signedIn = await send(`${site.url}/api/auth/sign-in`, { method: 'POST', headers, body: { email, password } })
   cookie = String(signedIn.headers['set-cookie']).split(';')[0]!
-  buyers = Array.from({ length: BUYERS }, () => openLine(site.url))
+  buyers = Array.from({ length: BUYERS }, () => keepConnection(site.url))
   // What a node does for the first time takes longest.
   await placeOrders()
 })
 afterAll(async () => {
-  for (const line of buyers ?? []) line.close()
+  for (const buyer of buyers ?? []) buyer.close()
   await site?.close()
 })
 
@@ -50,10 +50,10 @@ async function placeOrders(): Promise<Placed> {
   const answered: Record<number, number> = {}
   const endsAt = performance.now() + ROUND_MS
   await Promise.all(
-    buyers.map(async (line) => {
+    buyers.map(async (buyer) => {
       while (performance.now() < endsAt) {
         const askedAt = performance.now()
-        const { status } = await line.order(freshKey(), orderBody())
+        const { status } = await buyer.order(freshKey(), orderBody())
         took.push(performance.now() - askedAt)
         answered[status] = (answered[status] ?? 0) + 1
       }

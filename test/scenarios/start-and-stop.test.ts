@@ -80,7 +80,6 @@ it.each([
   ['LEASE_SECONDS', 'abc'],
   ['LEASE_SECONDS', '5'],
   ['PORT', 'http'],
-  ['WEB_CONCURRENCY', '0'],
   ['DATABASE_URL', 'mysql://localhost/orders'],
 ])('%s=%s makes npm start fail with one line that names the variable', async (name, value) => {
   const { exit, output } = checkout.npmStart({ [name]: value })

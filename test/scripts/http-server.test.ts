@@ -125,33 +125,6 @@ it('a draining HTTP server does not wait for unused connections, idle ones, or e
   await ended
 })
 
-it('the HTTP server serves and drains a connection that another server accepted', async () => {
-  const server = await open()
-  const arrived = gate()
-  const answered = gate()
-  server.open(
-    async (_, response) => {
-      arrived.pass()
-      await answered.passed
-      response.end('done')
-    },
-    () => {},
-  )
-  const elsewhere = net.createServer((socket) => server.take(socket))
-  const port = await new Promise<number>((resolve) => {
-    elsewhere.listen(0, () => resolve((elsewhere.address() as net.AddressInfo).port))
-  })
-  const client = net.connect({ port, allowHalfOpen: true })
-  // It sends all that it has to say, and waits.
-  client.end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
-  await arrived.passed
-  const drained = server.drain(MINUTE, never())
-  answered.pass()
-  expect((await client.toArray()).join('')).toContain('done')
-  await drained
-  elsewhere.close()
-})
-
 it.each([
   ['the time limit is over', () => drainWhileHanging(50, never())],
   ['it gets the signal to hurry', () => drainWhileHanging(MINUTE, AbortSignal.abort())],

@@ -9,7 +9,7 @@ import { freePort } from '../../scripts/port'
 import { serverAccount } from '../../scripts/postgres-account'
 import { withClient } from '../../scripts/postgres-client'
 import { until } from './client'
-import { findPgbouncer } from './pgbouncer-program'
+import { findProgram } from './debian-program'
 
 const root = path.resolve(import.meta.dirname, '..', '..')
 /** PgBouncer goes when our end of its standard input does. */
@@ -27,7 +27,7 @@ export interface Pgbouncer {
 
 /** @param poolSize how many sessions all clients share */
 export async function startPgbouncer(databaseUrl: string, poolSize: number): Promise<Pgbouncer> {
-  const program = await findPgbouncer()
+  const program = await findProgram('pgbouncer')
   const folder = await mkdtemp(path.join(os.tmpdir(), 'onceover-pgbouncer-'))
   const account = serverAccount({ data: path.join(folder, 'none'), folder, program: program.file })
   await account.own(folder)
@@ -62,7 +62,7 @@ export async function startPgbouncer(databaseUrl: string, poolSize: number): Pro
   let stop: () => Promise<void> = () => Promise.resolve()
 
   async function start() {
-    const env = { ...process.env, ...(program.libraries ? { LD_LIBRARY_PATH: program.libraries } : {}) }
+    const env = { ...process.env, ...program.env }
     const child = spawn('/bin/sh', ['-c', UNTIL_HUNG_UP, 'sh', command, ...args], {
       ...options,
       env,

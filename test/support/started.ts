@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import type { Checkout, Start } from './checkout'
 
 /** For processes to end and be collected; they take a fraction of it. */
-export const SOON = { timeout: 30_000, interval: 50 }
+const SOON = { timeout: 30_000, interval: 50 }
 
 export interface FirstOrder {
   id: string

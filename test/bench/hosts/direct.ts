@@ -14,7 +14,6 @@ const server = await listen(0)
 await answerUntilStopped(server, {
   root: NEXT_APP,
   dev: false,
-  port: server.port,
   drainMs: DRAIN_MS,
   stopping: stopping.signal,
   hurrying: stopping.signal,

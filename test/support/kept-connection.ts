@@ -1,35 +1,13 @@
-// The processes that serve one port together, seen from outside.
-import { execFileSync } from 'node:child_process'
+// A client that sends one order after the other over one connection, which it keeps.
 import http from 'node:http'
 import { API_KEY, type OrderRequest } from './client'
 
-/** Of the node that this process started. */
-export function servingOf(pid: number): number[] {
-  const all = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')
-  const rows = all.map((line) => /^ *(\d+) +(\d+) (.*)$/.exec(line)).filter((row) => row !== null)
-  return rows
-    .filter((row) => Number(row[2]) === pid && row[3]!.includes('serving-process'))
-    .map((row) => Number(row[1]))
-}
-
-export const parentOf = (pid: number): number =>
-  Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }))
-
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-export interface Line {
+export interface KeptConnection {
   order(key: string, body: OrderRequest): Promise<{ status: number; replayed: boolean; body: string }>
   close(): void
 }
 
-/** One connection that is kept: whatever is sent over it reaches the same process. */
-export function openLine(url: string): Line {
+export function keepConnection(url: string): KeptConnection {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
   return {
     order: (key, body) =>
