@@ -7,6 +7,8 @@ import { pathToFileURL } from 'node:url'
 export interface Binaries {
   pg_ctl: string
   initdb: string
+  /** What `initdb` is given for the locale; unless said, the built-in one. */
+  locale?: readonly string[]
 }
 
 export async function findBinaries(): Promise<Binaries> {

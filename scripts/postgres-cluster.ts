@@ -17,6 +17,8 @@ const DATABASE = 'onceover'
 // Crash recovery after a kill takes seconds on a disk that is not overwhelmed; past this something else is wrong.
 const READY_SECONDS = 60
 const PORT_ATTEMPTS = 5
+/** It sorts alike on every machine and needs nothing of the operating system. */
+const BUILTIN_LOCALE = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 
 type StopMode = 'smart' | 'fast' | 'immediate'
 export type Settings = Readonly<Record<string, string | number>>
@@ -38,8 +40,8 @@ export interface Cluster {
   stop(options?: { mode?: StopMode }): Promise<void>
 }
 
-export async function openCluster(folder: string, settings: Settings = {}): Promise<Cluster> {
-  const binaries = await findBinaries()
+export async function openCluster(folder: string, settings: Settings = {}, programs?: Binaries): Promise<Cluster> {
+  const binaries = programs ?? (await findBinaries())
   const data = path.join(folder, 'postgres')
   await mkdir(folder, { recursive: true })
   const account = serverAccount({ data, folder, program: binaries.pg_ctl })
@@ -103,8 +105,7 @@ async function create(folder: string, data: string, binaries: Binaries, account:
   const passwordFile = path.join(draft, 'password')
   await writeFile(passwordFile, password, { mode: 0o600 })
   await account.own(passwordFile)
-  // The built-in locale sorts alike on every machine and needs nothing of the operating system.
-  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const locale = ['--encoding=UTF8', ...(binaries.locale ?? BUILTIN_LOCALE)]
   const access = [`--username=${USER}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
   const made = path.join(draft, 'data')
   const { command, args, options } = account.command(binaries.initdb, [`--pgdata=${made}`, ...locale, ...access])

@@ -1,6 +1,6 @@
 // `npm test` and `npm run proof`: says what will run and how long that takes, prepares the one build that all nodes of
 // the tests serve, and runs the parts.
-import { type Part, partsOf } from '../test/parts'
+import { isMissing, type Part, partsOf } from '../test/parts'
 import { ensureBuild } from './build'
 import type { Lock } from './lock.mjs'
 import { runTool } from './run-tool'
@@ -32,27 +32,37 @@ export async function runParts({ root, command, args, say, startLock, stopping }
 }
 
 /** A name that is no part of the command is a mistake: running something else instead could pass. */
-export function selected(command: Part['command'], args: readonly string[]) {
+export function selected(command: Part['command'], args: readonly string[], missing = isMissing) {
   const all = partsOf(command)
   const firstFlag = args.findIndex((arg) => arg.startsWith('-'))
   const names = firstFlag < 0 ? args : args.slice(0, firstFlag)
   const wrong = names.find((name) => !all.some((part) => part.name === name))
   if (wrong !== undefined || all.length === 0)
     throw new Error(`${wrong ?? command} is no part of the tests here: ${all.map(({ name }) => name).join(', ')}`)
+  const named = all.find((part) => names.includes(part.name) && missing(part))
+  if (named)
+    throw new Error(
+      `${named.name} needs ${named.postgres?.folder} (Debian: apt-get install ${named.postgres?.package})`,
+    )
   return {
-    parts: all.filter(({ name, byNameOnly }) => (names.length > 0 ? names.includes(name) : !byNameOnly)),
+    parts: all.filter((part) => (names.length > 0 ? names.includes(part.name) : !part.byNameOnly && !missing(part))),
     forVitest: args.slice(names.length),
   }
 }
 
-export function planOf(command: Part['command'], parts: readonly Part[]): string {
+export function planOf(command: Part['command'], parts: readonly Part[], missing = isMissing): string {
   const minutes = parts.reduce((sum, part) => sum + part.minutes, 0)
-  const rowOf = ({ name, what, minutes }: Part) => `  ${name.padEnd(10)} ${minutes.toFixed(1).padStart(4)} min  ${what}`
+  const rowOf = ({ name, what, minutes }: Part) => `  ${name.padEnd(11)} ${minutes.toFixed(1).padStart(4)} min  ${what}`
   const left = partsOf(command).filter((part) => part.byNameOnly && !parts.includes(part))
+  const withoutPackage = partsOf(command).filter((part) => missing(part))
   return [
     `npm run ${command}: about ${Math.ceil(minutes)} minutes on two cores, once built.`,
     ...parts.map(rowOf),
     ...left.flatMap((part) => [`NOT RUN, only by its name, npm run ${command} -- ${part.name}:`, rowOf(part)]),
+    ...withoutPackage.flatMap((part) => [
+      `NOT RUN, because Debian's ${part.postgres?.package} is not installed:`,
+      rowOf(part),
+    ]),
     '',
   ].join('\n')
 }

@@ -1,6 +1,8 @@
 // The parts of the tests: which files they have and which command runs them. vitest.config.ts makes a project of each.
 // The parts of one command run one after the other, in this order: none disturbs the timing of the next.
 
+import { existsSync } from 'node:fs'
+
 export interface Part {
   name: string
   command: 'check' | 'test' | 'proof' | 'pictures'
@@ -18,6 +20,8 @@ export interface Part {
   /** How long one test or hook may take before it counts as hung; 2 unless said. */
   limitMinutes?: number
   env?: Record<string, string>
+  /** What it runs on, of a package that not every machine has. */
+  postgres?: { folder: string; package: string }
 }
 
 const contract = (...names: string[]) => names.map((name) => `test/contract/${name}.test.ts`)
@@ -29,6 +33,7 @@ const DATABASE = ['test/**/*.db.test.ts']
 /** It copies and restores databases, and waits for clocks. */
 const RESTORE = contract('restored-backup')
 const MAIN_WAY = browser('main-way')
+const POSTGRES_15 = { folder: '/usr/lib/postgresql/15/bin', package: 'postgresql-15' }
 
 export const PARTS: readonly Part[] = [
   {
@@ -159,6 +164,20 @@ export const PARTS: readonly Part[] = [
     env: { TEST_SERVER: 'next' },
   },
   {
+    name: 'postgres-15',
+    command: 'proof',
+    what: 'what a client sees, on PostgreSQL 15; a database is moved there and back',
+    files: [
+      ...contract('expiry', 'limits', 'operator-actions', 'outcomes', 'prefer', 'reads', 'refunds', 'replay'),
+      ...scenarios('move-database'),
+    ],
+    minutes: 1.2,
+    workers: 3,
+    shared: true,
+    limitMinutes: 5,
+    postgres: POSTGRES_15,
+  },
+  {
     name: 'clone',
     command: 'proof',
     what: 'start from a clean clone; what `npm run check` refuses',
@@ -186,5 +205,8 @@ export const PARTS: readonly Part[] = [
     workers: 1,
   },
 ]
+
+/** Without its package a part is not run, and the plan says so. */
+export const isMissing = ({ postgres }: Part): boolean => postgres !== undefined && !existsSync(postgres.folder)
 
 export const partsOf = (command: Part['command']): Part[] => PARTS.filter((part) => part.command === command)

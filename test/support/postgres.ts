@@ -1,11 +1,12 @@
 // One throw-away PostgreSQL for a whole run of the tests, with a migrated template database in it. It never outlives
-// the run, however that ends.
+// the run, however that ends. It is the embedded one, or with TEST_POSTGRES that of an installed package.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { applyMigrations } from '../../scripts/migrations'
+import type { Binaries } from '../../scripts/postgres-binaries'
 import { type Cluster, openCluster, type Settings } from '../../scripts/postgres-cluster'
 import { partsOf } from '../parts'
 
@@ -21,16 +22,32 @@ declare module 'vitest' {
   }
 }
 
+/**
+ * The programs of a package in this folder, such as /usr/lib/postgresql/15/bin; the embedded ones without a folder. The
+ * locale is unlike the embedded server's: nothing may depend on how text is sorted.
+ */
+export const installed = (folder: string | undefined): Binaries | undefined =>
+  folder
+    ? {
+        pg_ctl: path.join(folder, 'pg_ctl'),
+        initdb: path.join(folder, 'initdb'),
+        locale: ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'],
+      }
+    : undefined
+
 /** Whoever stops and starts a database under traffic takes a server of its own. */
 export interface ThrowawayPostgres extends Pick<Cluster, 'start' | 'stop' | 'urlOf'> {
   remove(): Promise<void>
 }
 
-export async function startThrowawayPostgres(settings: Settings = SETTINGS): Promise<ThrowawayPostgres> {
+export async function startThrowawayPostgres(
+  settings: Settings = SETTINGS,
+  programs = installed(process.env.TEST_POSTGRES),
+): Promise<ThrowawayPostgres> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'onceover-test-'))
   const clearAway = guard(folder)
   try {
-    const { start, stop, urlOf } = await openCluster(folder, settings)
+    const { start, stop, urlOf } = await openCluster(folder, settings, programs)
     const remove = async () => {
       await stop({ mode: 'immediate' })
       await rm(folder, { recursive: true, force: true })
@@ -44,8 +61,11 @@ export async function startThrowawayPostgres(settings: Settings = SETTINGS): Pro
 }
 
 /** The same with a migrated database in it, whose URL is the second part. */
-export async function startMigratedPostgres(settings?: Settings): Promise<[ThrowawayPostgres, string]> {
-  const server = await startThrowawayPostgres(settings)
+export async function startMigratedPostgres(
+  settings?: Settings,
+  programs?: Binaries,
+): Promise<[ThrowawayPostgres, string]> {
+  const server = await startThrowawayPostgres(settings, programs)
   const url = server.urlOf(TEMPLATE)
   try {
     await applyMigrations(root, url)
@@ -67,7 +87,12 @@ export function guard(folder: string): () => void {
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const withoutDatabase = partsOf('check').map(({ name }) => name)
   if (project.vitest.projects.every(({ name }) => withoutDatabase.includes(name))) return
-  const [server] = await startMigratedPostgres()
+  return provide(project)
+}
+
+/** @param programs the embedded ones, unless said */
+export async function provide(project: TestProject, programs?: Binaries): Promise<() => Promise<void>> {
+  const [server] = await startMigratedPostgres(undefined, programs)
   project.provide('postgresUrl', server.urlOf('postgres'))
   return server.remove
 }
