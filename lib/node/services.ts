@@ -26,6 +26,7 @@ import { storedWebhookSecret } from '../payments/sandbox-webhooks-outbox'
 import { createStripe } from '../payments/stripe'
 import { processWide } from '../process-wide'
 import { bulkActions } from '../reconciliation/bulk-actions'
+import { ANY_DUE } from '../reconciliation/due'
 import { ledgerComparison } from '../reconciliation/ledger-comparison'
 import { type Fence, openFence } from '../reconciliation/lost-effects'
 import type { Reconciliation } from '../reconciliation/reconcile'
@@ -125,6 +126,7 @@ function openServices(): Services {
     {
       daemon: reconciler({ ...reconciliation, lookUpLimitMs: gateway.timeLimitMs }),
       intervalMs: settings.reconcileIntervalMs,
+      due: ANY_DUE,
     },
     { daemon: ledgerComparison({ boundary, operations, gateway }), intervalMs: settings.ledgerIntervalMs },
   ]

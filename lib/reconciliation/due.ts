@@ -8,6 +8,9 @@ import { RUN_UNTIL } from '../idempotency/sql/run-again'
 
 export const DUE: Sql = sql`r.state = 'unknown' AND r.dead_lettered_at IS NULL AND r.reconcile_after <= ${BY_NOW}`
 
+/** The first look-up begins when the outcome becomes unknown, and each further one when clients are told that it does. */
+export const ANY_DUE: Sql = sql`EXISTS (SELECT FROM idempotency_records r WHERE ${DUE})`
+
 /**
  * Takes due records for this reconciler by moving their time on: a second one does not see them, and if this one
  * dies they are due again after `holdMs`. Not a claim: the record stays unknown, and its version as it is.

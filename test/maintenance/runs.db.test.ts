@@ -151,6 +151,26 @@ describe('the schedule', () => {
     expect(await bench.rows('SELECT state FROM runs')).toHaveLength(2)
   })
 
+  it('runs a daemon before its interval is over when something is due, on one of several nodes', async () => {
+    const ran: string[] = []
+    const schedules = ['n1', 'n2', 'n3'].map((node) =>
+      startSchedule(bench.store, node, [
+        {
+          daemon: daemonOf(async function* (): AsyncIterable<Batch> {
+            ran.push(node)
+            yield NOTHING
+          }),
+          intervalMs: 3_600_000,
+          due: sql`(SELECT count(*) FROM runs) = 1`,
+        },
+      ]),
+    )
+    const succeeded = () => bench.rows(`SELECT count(*)::int AS n FROM runs WHERE state = 'succeeded'`)
+    await expect.poll(succeeded).toEqual([{ n: 2 }])
+    await Promise.all(schedules.map((schedule) => schedule.stop()))
+    expect(ran).toHaveLength(2)
+  })
+
   it('runs no daemon with an interval of 0, and stops only when the current run has ended', async () => {
     const hold = barrier()
     let off = 0
