@@ -128,6 +128,15 @@ export const PARTS: readonly Part[] = [
     workers: 1,
   },
   {
+    name: 'clients',
+    command: 'proof',
+    what: 'HTTP clients with their own retry logic, set up as /docs shows it',
+    files: scenarios('clients'),
+    minutes: 1.5,
+    workers: 1,
+    limitMinutes: 10,
+  },
+  {
     name: 'readers',
     command: 'proof',
     what: 'orders while many read',

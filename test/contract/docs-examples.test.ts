@@ -15,7 +15,7 @@ import {
   Refused,
 } from '../../app/docs/_examples/onceover-client'
 import { type Purchase, payFor } from '../../app/docs/_examples/pay-for-purchase'
-import { EXAMPLES, exampleText } from '../../app/docs/_examples/text'
+import { EXAMPLES, exampleText, RETRIES } from '../../app/docs/_examples/text'
 import {
   API_KEY,
   countCharges,
@@ -54,7 +54,7 @@ async function shown(): Promise<Map<string, string>> {
 
 test('/docs shows every example file, character by character', async () => {
   const onPage = await shown()
-  for (const name of EXAMPLES) expect(onPage.get(name), name).toBe(exampleText(name))
+  for (const name of [...EXAMPLES, ...RETRIES]) expect(onPage.get(name), name).toBe(exampleText(name))
 })
 
 describe('the shell examples of /docs, run in one shell', () => {

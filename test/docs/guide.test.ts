@@ -1,6 +1,6 @@
 // What the guide says in tables is what the code does.
 import { describe, expect, it } from 'vitest'
-import { EXAMPLES, exampleText } from '../../app/docs/_examples/text'
+import { EXAMPLES, exampleText, RETRIES } from '../../app/docs/_examples/text'
 import { PAIRS } from '../../app/docs/_guide/same-request-pairs'
 import { span } from '../../app/docs/_parts/spans'
 import { CLIENT_CODES, nextStep } from '../../app/docs/_reference/next-step'
@@ -60,11 +60,11 @@ describe('the guide’s advice after a problem', () => {
 })
 
 describe('the guide’s examples', () => {
-  it.each(EXAMPLES)('%s fits into its frame', (name) => {
+  it.each([...EXAMPLES, ...RETRIES])('%s fits into its frame', (name) => {
     for (const line of exampleText(name).split('\n')) expect(line.length, line).toBeLessThanOrEqual(97)
   })
 
   it('contain no API key and no URL', () => {
-    for (const name of EXAMPLES) expect(exampleText(name)).not.toMatch(/oo_(live|demo)_\w|https?:\/\//)
+    for (const name of [...EXAMPLES, ...RETRIES]) expect(exampleText(name)).not.toMatch(/oo_(live|demo)_\w|https?:\/\//)
   })
 })

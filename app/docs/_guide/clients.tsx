@@ -1,5 +1,6 @@
 import { Chapter, ProblemLink } from '../_parts/chapter'
 import { ExampleFile } from '../_parts/example-file'
+import { RetrySetUps } from './retry-set-ups'
 
 export const Clients = () => (
   <Chapter id="clients" title="A client that retries">
@@ -11,7 +12,7 @@ export const Clients = () => (
     <h3 id="curl">With curl</h3>
     <p>
       An answer has <code>Retry-After</code> exactly when the same request may be sent again with the same key: that one
-      header is enough for a loop. <code>curl --retry</code> alone is not: it keeps the key, but takes a 409 for final.
+      header is enough for a loop.
     </p>
     <ExampleFile name="until-final.sh" />
     <p>Reading what was made, looking the key up, and giving some of it back:</p>
@@ -26,5 +27,6 @@ export const Clients = () => (
     <ExampleFile name="onceover-client.ts" />
     <p>And how it is used, so that a crash between any two lines of it charges nobody twice:</p>
     <ExampleFile name="pay-for-purchase.ts" />
+    <RetrySetUps />
   </Chapter>
 )
