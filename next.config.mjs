@@ -2,6 +2,8 @@
 export default {
   poweredByHeader: false,
   reactStrictMode: true,
+  // We have no pictures to make smaller, and nobody else may have theirs made by us.
+  images: { unoptimized: true },
   // Public pages and the console have root layouts of their own, so an address where there is nothing belongs to neither.
   experimental: { globalNotFound: true },
   // Pages get theirs from proxy.ts and the API's answers from lib/http/respond.ts; these are the files beside them.

@@ -26,7 +26,7 @@ const Environment = z
   .object({
     DATABASE_URL: postgresUrl.optional(),
     DIRECT_DATABASE_URL: postgresUrl.optional(),
-    PORT: z.coerce.number().int().min(0).max(65535).default(3000),
+    PORT: z.coerce.number().int().min(0).max(65535).optional(),
     LEASE_SECONDS: seconds(60),
     GATEWAY_TIMEOUT_MS: z.coerce.number().int().positive().default(10_000),
     KEY_TTL_HOURS: hours(24),
@@ -97,7 +97,9 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     directDatabaseUrl,
     /** A transaction pooler stands before the database: whoever names a way around it says so. */
     databasePooled: placeOf(env.DATABASE_URL) !== placeOf(directDatabaseUrl),
-    port: env.PORT,
+    port: env.PORT ?? 3000,
+    /** Nobody asked for this port: where it is taken, another one will do. */
+    portIsAny: env.PORT === undefined,
     leaseMs: env.LEASE_SECONDS * 1000,
     answerMemoryBytes: env.ANSWER_MEMORY_MB * 1024 * 1024,
     gatewayTimeLimitMs: env.GATEWAY_TIMEOUT_MS,

@@ -1,17 +1,18 @@
 // Answers requests through Next from the moment that the node is there until it is asked to stop, and then to the last
-// one.
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+// one. The port opens when the node can answer, not before: what waits at a proxy or in a client's retry is better off
+// there than here.
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import v8 from 'node:v8'
 import { problem } from '../lib/http/problem'
-import { requestIdFrom } from '../lib/http/request-id'
-import { complete, type Parts } from '../lib/http/respond'
-import type { RunningNode } from '../lib/node/start'
+import type { Parts } from '../lib/http/respond'
+import type { LeftNode, RunningNode } from '../lib/node/start'
 // before Next is there
 import '../lib/wall-clock'
 import { aborted } from './aborted'
 import { decodable } from './decodable'
-import type { NodeServer } from './http-server'
+import { listen, type NodeServer } from './http-server'
+import { takeOverConsole } from './log-lines'
+import { refuse, refuseWith } from './refusals'
 import { openStaticFiles, type ServeStatic } from './static-files'
 import { openTurns } from './turns'
 
@@ -20,71 +21,54 @@ const HURRIED_STOP_MS = 1_000
 /** An order this long ago is followed by another, as far as anybody can tell. */
 const ORDERS_FOLLOW_MS = 1_000
 const REFUSED_FOR_SECONDS = 2
+/** RFC 6797: a browser that came by TLS once comes by TLS for a year. */
+const STRICT_TRANSPORT = 'max-age=31536000'
+const PAGE_METHODS = ['GET', 'HEAD', 'POST']
 
 export interface Answering {
   root: string
   dev: boolean
+  port: number
+  /** Where the port is taken, one of the next will do. */
+  orNext?: boolean
   drainMs: number
   stopping: AbortSignal
   hurrying: AbortSignal
-  /** It answers; not called when it is asked to stop before. */
-  onReady(): void
+  /** It answers at this port; not called when it is asked to stop before. */
+  onReady(port: number): void
 }
 
 /** What instrumentation.ts, which Next bundles apart from us, leaves for this process. */
-export function runningNode(): RunningNode | undefined {
-  return (globalThis as { [key: symbol]: RunningNode | undefined })[Symbol.for('onceover.node')]
-}
+export const runningNode = (): RunningNode | undefined => left().node
 
-export async function answerUntilStopped(server: NodeServer, answering: Answering): Promise<void> {
-  const { root, dev, drainMs, stopping, hurrying, onReady } = answering
+const left = () => (globalThis as { [key: symbol]: LeftNode | undefined })[Symbol.for('onceover.node')] ?? {}
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
+
+export async function answerUntilStopped(answering: Answering): Promise<void> {
+  const { root, dev, port, orNext, drainMs, stopping, hurrying, onReady } = answering
   // Orders wait for the provider and outlive a young generation; V8 would conclude that all requests do, replays too, and
   // put them among the old at once, where they take several times as long to clear away.
   v8.setFlagsFromString('--no-allocation-site-pretenuring')
+  const lines = dev ? undefined : takeOverConsole()
   const { default: next } = await import('next')
-  const app = next({ dev, dir: root, hostname: 'localhost', port: server.port })
-  // Before it is open there is nobody to wait for: a start that fails ends at once.
-  let limitMs = 0
+  // It listens to `upgrade` on the server that it is given, or else finds; this one never listens.
+  const app = next({ dev, dir: root, hostname: 'localhost', port, httpServer: new http.Server() })
+  let server: NodeServer | undefined
   try {
     await app.prepare()
     const handle = app.getRequestHandler()
-    let direct: RunningNode['direct'] | undefined
-    let lastOrderMs = Number.NEGATIVE_INFINITY
-    const areOrdersUnderWay = () => performance.now() - lastOrderMs < ORDERS_FOLLOW_MS
-    // Under development pages are compiled when they are asked for, and change.
-    const isStatic: ServeStatic = dev ? () => false : await openStaticFiles(root)
-    // Strangers can ask for pages, so these have turns of their own.
-    const turns = { page: openTurns(areOrdersUnderWay), operatorRead: openTurns(areOrdersUnderWay) }
-    server.open(
-      (request, response) => {
-        if (direct?.(request, response)) {
-          lastOrderMs = performance.now()
-          return
-        }
-        if (isStatic(request, response)) return
-        // Next can't make a Request of either, and would answer 500.
-        if (request.method === 'TRACE') return response.writeHead(405).end()
-        if (request.url === '*') return response.writeHead(400).end()
-        request.url = decodable(request.url ?? '/')
-        request.headers['x-forwarded-for'] = forwardedFor(request)
-        const kind = kindOf(request)
-        if (kind === 'other' || dev) return handle(request, response)
-        turns[kind].take(
-          response,
-          () => void handle(request, response),
-          () => refuse(kind, request, response),
-        )
-      },
-      dev ? app.getUpgradeHandler() : refuseUpgrade,
-    )
-    await untilRegistered(server.port, stopping)
-    // Under development the routes change while they are served, and only Next knows.
-    if (!dev) direct = runningNode()?.direct
-    limitMs = drainMs
-    if (!stopping.aborted) onReady()
+    await untilRegistered(handle, stopping).catch((error) => {
+      // What a node itself gives as the reason is one line, and says it all.
+      throw error === left().failure ? error : Object.assign(error, { output: lines?.held() })
+    })
+    lines?.open()
+    const handler = dev ? answerByNext(handle) : await answerShortOrByNext(root, handle)
+    server = await listen({ port, orNext, handler, onUpgrade: dev ? app.getUpgradeHandler() : undefined })
+    if (!stopping.aborted) onReady(server.port)
     await aborted(stopping)
   } finally {
-    await server.drain(limitMs, hurrying)
+    await server?.drain(drainMs, hurrying)
     const stopped = Promise.allSettled([runningNode()?.stop(), app.close()])
     const hurried = aborted(hurrying).then(() => delay(HURRIED_STOP_MS))
     // A worker that can't reach its database any more must not keep the process: past a lease it owns nothing.
@@ -92,22 +76,68 @@ export async function answerUntilStopped(server: NodeServer, answering: Answerin
   }
 }
 
+/** Under development pages and routes are compiled when they are asked for, and change while they are served. */
+const answerByNext =
+  (handle: Handle): Handle =>
+  (request, response) => {
+    request.url = decodable(request.url ?? '/')
+    request.headers['x-forwarded-for'] = forwardedFor(request)
+    return handle(request, response)
+  }
+
+async function answerShortOrByNext(root: string, handle: Handle): Promise<Handle> {
+  const { direct, allowedMethods = () => null } = runningNode() ?? {}
+  const isStatic: ServeStatic = await openStaticFiles(root)
+  let lastOrderMs = Number.NEGATIVE_INFINITY
+  const areOrdersUnderWay = () => performance.now() - lastOrderMs < ORDERS_FOLLOW_MS
+  // Strangers can ask for pages, so these have turns of their own.
+  const turns = { page: openTurns(areOrdersUnderWay), operatorRead: openTurns(areOrdersUnderWay) }
+  const byNext = answerByNext(handle)
+  return (request, response) => {
+    if (isByTls(request)) response.setHeader('strict-transport-security', STRICT_TRANSPORT)
+    if (direct?.(request, response)) {
+      lastOrderMs = performance.now()
+      return
+    }
+    if (isStatic(request, response)) return
+    const path = pathOf(request)
+    const allowed = path.startsWith('/api/') ? allowedMethods(path) : PAGE_METHODS
+    if (request.method === 'TRACE' || (allowed && !allowed.includes(request.method!)))
+      return refuse(request, response, 'method_not_allowed', { allow: (allowed ?? []).join(', ') })
+    const kind = kindOf(request, path)
+    if (kind === 'other') return byNext(request, response)
+    turns[kind].take(
+      response,
+      () => void byNext(request, response),
+      () => refuseBusy(kind, request, response),
+    )
+  }
+}
+
+/** TLS ends in front of us; of a row of proxies, the first one says how the browser came. */
+const isByTls = ({ headers }: IncomingMessage): boolean =>
+  String(headers['x-forwarded-proto'] ?? '')
+    .split(',', 1)[0]!
+    .trim() === 'https'
+
 // As a proxy does: whose connection it is stands last. Next would leave what a client wrote itself.
 const forwardedFor = ({ headers, socket }: IncomingMessage): string =>
   [headers['x-forwarded-for'], socket.remoteAddress].flat().filter(Boolean).join(', ')
 
+const pathOf = ({ url }: IncomingMessage): string =>
+  URL.canParse(url!, 'http://node') ? new URL(url!, 'http://node').pathname : ''
+
 type Kind = 'page' | 'operatorRead' | 'other'
 
 /** Exports have few connections instead, and take as long as their reader. */
-function kindOf({ method, url }: IncomingMessage): Kind {
-  const path = URL.canParse(url!, 'http://node') ? new URL(url!, 'http://node').pathname : ''
+function kindOf({ method }: IncomingMessage, path: string): Kind {
   if (!path.startsWith('/api/')) return 'page'
   const isRead =
     (method === 'GET' || method === 'HEAD') && path.startsWith('/api/admin/') && path !== '/api/admin/keys/export'
   return isRead ? 'operatorRead' : 'other'
 }
 
-function refuse(kind: Kind, request: IncomingMessage, response: ServerResponse): void {
+function refuseBusy(kind: Kind, request: IncomingMessage, response: ServerResponse): void {
   const busy: Parts = {
     status: 503,
     headers: { 'content-type': 'text/plain; charset=utf-8', 'retry-after': String(REFUSED_FOR_SECONDS) },
@@ -120,25 +150,22 @@ function refuse(kind: Kind, request: IncomingMessage, response: ServerResponse):
           detail: 'Too many operators read at once from this node.',
           afterSeconds: REFUSED_FOR_SECONDS,
         })
-  const { status, headers, body } = complete(parts, {
-    'x-request-id': requestIdFrom(String(request.headers['x-request-id'] ?? '')),
-    // What is still sent of its body is not read.
-    connection: request.complete ? null : 'close',
-  })
-  response.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(body)) }).end(body)
-}
-
-// Only a page under development has a use for one, and Next would leave the connection open without a word.
-function refuseUpgrade(_: IncomingMessage, socket: Duplex): void {
-  socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+  refuseWith(request, response, parts)
 }
 
 // Next does not wait for instrumentation.ts (first tenant, admin, job worker) before it is prepared, nor does it report
-// that this failed. But its first answer waits, and tells. Being asked to stop ends that wait: it may be one for a
-// database that is gone.
-async function untilRegistered(port: number, stopping: AbortSignal): Promise<void> {
-  const { status } = await fetch(`http://localhost:${port}/api/health`, { signal: stopping })
-  if (status !== 200) throw new Error(`the node answers its own health check with ${status}; the reason is above.`)
+// that this failed. But its first answer waits, and tells: so it is asked for one on a port that only we know. Being
+// asked to stop ends that wait: it may be one for a database that is gone.
+async function untilRegistered(handler: Handle, stopping: AbortSignal): Promise<void> {
+  const server = await listen({ port: 0, host: '127.0.0.1', handler })
+  try {
+    const { status } = await fetch(`http://127.0.0.1:${server.port}/api/health`, { signal: stopping })
+    const { failure } = left()
+    if (failure) throw failure
+    if (status !== 200) throw new Error(`the node answers its own health check with ${status}.`)
+  } finally {
+    await server.drain(0, stopping)
+  }
 }
 
 function delay(ms: number): Promise<void> {

@@ -43,7 +43,7 @@ export async function begin(main) {
       CHECKPOINT_DISABLE: '1',
       PRISMA_HIDE_UPDATE_MESSAGE: '1',
     })
-    const say = (line) => console.log(line)
+    const say = (line) => process.stdout.write(`${line}\n`)
     const startLock = await takeLock(path.join(root, '.data', 'start.lock'), {
       signal: stopping.signal,
       onWait: (pid) => say(`Waiting for another start of this checkout${pid ? ` (process ${pid})` : ''}…`),
@@ -82,8 +82,10 @@ function requireNode() {
 
 function explain(error, stopping) {
   if (stopping.aborted) return stopping.reason.exitCode
-  if (error.output) console.error(error.output)
-  console.error(error.message.replace(/^(?!Configuration)/, 'Onceover could not start: '))
-  if (process.env.DEBUG) console.error(error)
+  // Not the console's, which a node that serves has turned into lines of JSON.
+  const tell = (line) => process.stderr.write(`${line}\n`)
+  if (error.output) tell(error.output)
+  tell(error.message.replace(/^(?!Configuration)/, 'Onceover could not start: '))
+  if (process.env.DEBUG) tell(error.stack)
   return 1
 }

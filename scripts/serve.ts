@@ -8,7 +8,7 @@ import { handOverStepHook } from '../lib/node/step-hook'
 import { answerUntilStopped, runningNode } from './answer'
 import { ensureBuild, ensureClient, type Task } from './build'
 import { joinEmbedded } from './embedded-postgres'
-import { listen } from './http-server'
+import { checkPort } from './http-server'
 import type { Lock } from './lock.mjs'
 import { applyMigrations } from './migrations'
 
@@ -30,6 +30,7 @@ export async function serve(context: ServeContext): Promise<number> {
   // Next would read .env files too, but only after the configuration was checked.
   nextEnv.loadEnvConfig(root, dev, { info: () => {}, error: console.error })
   const config = parseConfig(process.env)
+  if (!config.portIsAny) await checkPort(config.port)
 
   const embedded = config.databaseUrl ? undefined : await joinEmbedded(path.join(root, '.data'), { signal: stopping })
   try {
@@ -47,15 +48,12 @@ export async function serve(context: ServeContext): Promise<number> {
 }
 
 async function answer(context: ServeContext, config: Config): Promise<void> {
-  const server = await listen(config.port)
-  const url = tellPort(server.port, config, context.say)
-  const onReady = () => void process.stdout.write(runningNode()?.welcome(url) ?? `Onceover listens on ${url}\n`)
-  await answerUntilStopped(server, { ...context, drainMs: config.leaseMs, onReady })
-}
-
-/** Says where it really is, to people and to the node. */
-function tellPort(port: number, { port: wanted }: Config, say: ServeContext['say']): string {
-  if (wanted !== 0 && port !== wanted) say(`Port ${wanted} is taken; using ${port}.`)
-  process.env.PORT = String(port)
-  return `http://localhost:${port}`
+  const { port, portIsAny, leaseMs } = config
+  const onReady = (found: number) => {
+    if (port !== 0 && found !== port) context.say(`Port ${port} is taken; using ${found}.`)
+    process.env.PORT = String(found)
+    const url = `http://localhost:${found}`
+    process.stdout.write(runningNode()?.welcome(url) ?? `Onceover listens on ${url}\n`)
+  }
+  await answerUntilStopped({ ...context, port, orNext: portIsAny, drainMs: leaseMs, onReady })
 }

@@ -9,6 +9,7 @@ import { gzip } from 'node:zlib'
 import { requestIdFrom } from '../lib/http/request-id'
 import { PUBLIC_PAGE_HEADERS } from '../lib/http/security-headers'
 import { prerendered } from './public-pages'
+import { refuse } from './refusals'
 
 const MEDIA_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -57,11 +58,12 @@ export async function openStaticFiles(root: string): Promise<ServeStatic> {
 
   return (request, response) => {
     // With this header, Next's own scripts ask for a page in another form.
-    if ((request.method !== 'GET' && request.method !== 'HEAD') || request.headers.rsc) return false
+    if (request.headers.rsc) return false
     const [address = ''] = request.url!.split('?')
     const file = files.get(address)
     if (!file) return false
-    void answer(file, request, response)
+    if (request.method === 'GET' || request.method === 'HEAD') void answer(file, request, response)
+    else refuse(request, response, 'method_not_allowed', { allow: 'GET, HEAD' })
     return true
   }
 }

@@ -18,7 +18,9 @@ const preset = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
 
 // The engine's own lines go where ours go; what is a line an event there is debugging here.
 const logger = new Logger(() => (level, message, meta) => {
-  const line = { ...meta }
+  // Under this name an error is written with its message and stack.
+  const { error, ...rest } = meta ?? {}
+  const line = error === undefined ? rest : { ...rest, err: error }
   if (level === 'error') log().error(line, message)
   else if (level === 'warning') log().warn(line, message)
   else log().debug(line, message)

@@ -3,6 +3,8 @@
 import { servedPort } from '../config'
 import { readDatabaseClock } from '../db/clock'
 import { checkSessions } from '../db/sessions'
+import { warm } from '../db/warm'
+import { type AllowedMethods, openAllowedMethods } from '../http/allowed-methods'
 import { type Direct, direct } from '../http/direct'
 import type { KeyedRoute } from '../http/keyed'
 import { RUN_ACCEPTED } from '../jobs/enqueue'
@@ -25,12 +27,29 @@ export interface RunningNode {
   welcome(url: string): string
   /** For a server that can do without Next where it need not be. */
   direct: Direct
+  /** Of the API's addresses. */
+  allowedMethods: AllowedMethods
   stop(): Promise<void>
 }
 
+/** What a start leaves for the process that serves: the node, or why there is none. */
+export interface LeftNode {
+  node?: RunningNode
+  failure?: unknown
+}
+
 export async function startNode(routes: Record<string, KeyedRoute>): Promise<void> {
-  const holder = globalThis as unknown as Record<symbol, RunningNode | undefined>
-  if (holder[NODE]) return
+  const holder = globalThis as unknown as Record<symbol, LeftNode | undefined>
+  if (holder[NODE]?.node) return
+  try {
+    holder[NODE] = { node: await start(routes) }
+  } catch (failure) {
+    holder[NODE] = { failure }
+    throw failure
+  }
+}
+
+async function start(routes: Record<string, KeyedRoute>): Promise<RunningNode> {
   const node = services()
   const jobsUrl = node.config.directDatabaseUrl!
   await checkSessions(node.store, node.config)
@@ -43,6 +62,7 @@ export async function startNode(routes: Record<string, KeyedRoute>): Promise<voi
       })
     : null
   await readDatabaseClock(node.store)
+  await Promise.all([warm(node.store.pool), warm(node.sandboxPool)])
   const webhooks = await startWebhooks(node)
   const schedule = node.config.worker ? startSchedule(node.store, node.boundary.nodeId, node.daemons) : null
   if (node.config.worker) node.runner.resume()
@@ -57,8 +77,9 @@ export async function startNode(routes: Record<string, KeyedRoute>): Promise<voi
     })
   const rollUps = node.config.worker ? startRollUps(node.store) : null
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
-  holder[NODE] = {
+  return {
     direct: direct(routes),
+    allowedMethods: openAllowedMethods(),
     welcome: (url) => welcome(url, secrets, node.config),
     async stop() {
       await webhooks?.stop()

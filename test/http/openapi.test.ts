@@ -24,6 +24,10 @@ const EXCEPTIONS: Record<string, string> = {
 /** Codes of the table that no call of this document answers with, and why. */
 const NOT_FOR_CLIENTS: Partial<Record<ProblemCode, string>> = {
   invalid_signature: 'Webhooks are sent by payment providers.',
+  malformed_request: 'It is no request that a call could answer.',
+  headers_too_large: 'It is no request that a call could answer.',
+  request_timeout: 'It is no request that a call could answer.',
+  method_not_allowed: 'It is what a method that is no call of this document is answered with.',
 }
 
 async function lint(document: unknown): Promise<string[]> {

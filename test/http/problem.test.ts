@@ -9,11 +9,15 @@ const RETRY = {
   none: { sameKey: false, newKey: false, afterSeconds: null },
 }
 
-/** The contract's table, row by row. */
+/** The contract's table, row by row, and what HTTP itself refuses. */
 const CONTRACT: [ProblemCode, number, keyof typeof RETRY][] = [
   ['idempotency_key_missing', 400, 'new'],
   ['idempotency_key_invalid', 400, 'new'],
   ['malformed_json', 400, 'same'],
+  ['malformed_request', 400, 'same'],
+  ['headers_too_large', 431, 'same'],
+  ['request_timeout', 408, 'same'],
+  ['method_not_allowed', 405, 'none'],
   ['body_too_large', 413, 'same'],
   ['unsupported_media_type', 415, 'same'],
   ['invalid_request', 400, 'same'],

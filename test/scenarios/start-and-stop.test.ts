@@ -1,5 +1,6 @@
 // `npm start` with the embedded database in an installed and built checkout, and every way of stopping it and starting it
 // again. One story in one folder, in order.
+import net from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../scripts/port'
 import { Checkout, type Start } from '../support/checkout'
@@ -24,6 +25,8 @@ beforeAll(async () => {
 })
 afterAll(() => checkout?.remove())
 
+/** All that is not npm's own. */
+const linesOf = (output: string) => output.split('\n').filter((line) => line && !/^(>|npm )/.test(line))
 const orders = (node: Start) => orderIds(node, order.apiKey)
 
 it('the first npm start creates its database and an admin, and prints a command that places an order', async () => {
@@ -34,10 +37,21 @@ it('the first npm start creates its database and an admin, and prints a command 
   expect(first.output()).toMatch(/admin@\S+ \/ \S+/)
 })
 
-it('a second npm start beside the first takes another port and the same database', async () => {
-  second = await checkout.start({ PORT: String(port) })
+it('a second npm start on the port of the first is refused with one line, and the first serves on', async () => {
+  const { exit, output } = checkout.npmStart({ PORT: String(port) })
+  expect(await exit).not.toBe(0)
+  expect(linesOf(output())).toEqual([`Onceover could not start: port ${port} is taken.`])
+  expect(await orders(first)).toEqual([order.id])
+})
+
+it('a second npm start without PORT takes the next port from 3000 on that is free, and the same database', async () => {
+  // Where somebody else has it already, it is as taken as it has to be.
+  const other = net.createServer().on('error', () => {})
+  await new Promise((resolve) => other.listen(3000, () => resolve(null)).once('error', resolve))
+  second = await checkout.start({})
+  other.close()
   expectNoBuild(second)
-  expect(second.output()).toContain(`Port ${port} is taken`)
+  expect(second.output()).toContain('Port 3000 is taken')
   expect(second.url).not.toBe(first.url)
   expect(await orders(second)).toEqual([order.id])
 })
@@ -84,9 +98,6 @@ it.each([
 ])('%s=%s makes npm start fail with one line that names the variable', async (name, value) => {
   const { exit, output } = checkout.npmStart({ [name]: value })
   expect(await exit).not.toBe(0)
-  const lines = output()
-    .split('\n')
-    .filter((line) => line && !/^(>|npm )/.test(line))
-  expect(lines).toEqual([expect.stringContaining(name)])
+  expect(linesOf(output())).toEqual([expect.stringContaining(name)])
   expect(checkout.databaseRuns()).toBe(false)
 })

@@ -1,6 +1,7 @@
 // Where one request ends and the next begins is beyond doubt: what two readers could take for two different things is
 // refused before any code of ours sees it, and its connection is closed.
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import net from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { listen, type NodeServer } from '../../scripts/http-server'
@@ -8,15 +9,12 @@ import { listen, type NodeServer } from '../../scripts/http-server'
 let server: NodeServer
 let seen: string[]
 beforeAll(async () => {
-  server = await listen(0)
-  server.open(
-    (request, response) => {
-      seen.push(`${request.method} ${request.url}`)
-      request.resume().on('end', () => response.end('ok'))
-      request.on('error', () => {})
-    },
-    (_, socket) => socket.destroy(),
-  )
+  const handler = (request: IncomingMessage, response: ServerResponse) => {
+    seen.push(`${request.method} ${request.url}`)
+    request.resume().on('end', () => response.end('ok'))
+    request.on('error', () => {})
+  }
+  server = await listen({ port: 0, handler })
 })
 afterAll(() => server.drain(0, new AbortController().signal))
 beforeEach(() => {

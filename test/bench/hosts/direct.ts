@@ -2,7 +2,6 @@
 // this host is our own work.
 // Usage: direct.ts, with HANDLER and DATABASE_URL in the environment. Prints its URL.
 import { answerUntilStopped } from '../../../scripts/answer'
-import { listen } from '../../../scripts/http-server'
 import { NEXT_APP } from '../next-host'
 
 const DRAIN_MS = 1000
@@ -10,13 +9,13 @@ const DRAIN_MS = 1000
 const stopping = new AbortController()
 process.once('SIGTERM', () => stopping.abort())
 process.once('disconnect', () => stopping.abort())
-const server = await listen(0)
-await answerUntilStopped(server, {
+await answerUntilStopped({
   root: NEXT_APP,
+  port: 0,
   dev: false,
   drainMs: DRAIN_MS,
   stopping: stopping.signal,
   hurrying: stopping.signal,
-  onReady: () => console.log(`http://localhost:${server.port}`),
+  onReady: (port) => console.log(`http://localhost:${port}`),
 })
 process.exit()

@@ -21,5 +21,5 @@ export async function register(): Promise<void> {
     direct: direct({ 'POST /api/orders': route }),
     stop: async () => {},
   }
-  ;(globalThis as unknown as Record<symbol, unknown>)[Symbol.for('onceover.node')] = node
+  ;(globalThis as unknown as Record<symbol, unknown>)[Symbol.for('onceover.node')] = { node }
 }
