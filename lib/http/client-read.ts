@@ -2,6 +2,7 @@
 import { type Services, services } from '../node/services'
 import type { Tenant } from '../tenants/authenticate'
 import { bearerOf } from './bearer'
+import { countProblem } from './count-problem'
 import { problem } from './problem'
 import { failure, inRequest, type Parts, toResponse } from './respond'
 
@@ -12,18 +13,20 @@ interface Read {
   node: Services
 }
 
-export function clientRead(read: (call: Read) => Promise<Parts>) {
+/** @param endpoint method and route template, as they are counted */
+export function clientRead(endpoint: string, read: (call: Read) => Promise<Parts>) {
   return (request: Request, context: { params: Promise<Record<string, string>> }): Promise<Response> =>
     inRequest(request, async (requestId) => {
-      const headers = { 'x-request-id': requestId }
-      try {
+      let tenant: Tenant | null = null
+      async function answer(): Promise<Parts> {
         const node = services()
         const apiKey = bearerOf(request)
-        const tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
-        if (!tenant) return toResponse(problem('unauthenticated'), headers)
-        return toResponse(await read({ request, params: (await context.params) ?? {}, tenant, node }), headers)
-      } catch (error) {
-        return toResponse(failure(error, requestId), headers)
+        tenant = apiKey === null ? null : await node.authenticator.authenticate(apiKey)
+        if (!tenant) return problem('unauthenticated')
+        return read({ request, params: (await context.params) ?? {}, tenant, node })
       }
+      const parts = await answer().catch((error) => failure(error, requestId))
+      countProblem(parts, endpoint, (tenant as Tenant | null)?.id)
+      return toResponse(parts, { 'x-request-id': requestId })
     })
 }

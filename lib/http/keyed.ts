@@ -16,6 +16,7 @@ import type { Tenant } from '../tenants/authenticate'
 import type { Admission } from '../tenants/limits'
 import { bearerFrom } from './bearer'
 import { parseJson, readBytes } from './body'
+import { countProblem } from './count-problem'
 import { fromWeb, type Incoming } from './incoming'
 import { headersOf, partsOf } from './outcome'
 import { parsePrefer } from './prefer'
@@ -70,7 +71,9 @@ export function keyed<Schema extends z.ZodType>(endpoint: Keyed<Schema>): KeyedR
     const key = call.key ?? keyOf(incoming)
     call.headers['x-request-id'] = call.requestId
     call.headers['idempotency-key'] = key.ok ? quoteKey(key.key) : null
-    return complete(parts, call.headers)
+    const completed = complete(parts, call.headers)
+    countProblem(completed, call.labels.endpoint, call.labels.tenantId)
+    return completed
   }
   const mayReplay: KeyedRoute['mayReplay'] = (headers) => isPlainRepeat(services(), headers)
   const replay: KeyedRoute['replay'] = ({ headers, params, bytes, startedMs }) => {

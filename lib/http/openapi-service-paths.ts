@@ -24,8 +24,9 @@ export const servicePaths: ZodOpenApiPathsObject = {
       tags: ['Service'],
       summary: 'The numbers, for Prometheus',
       description:
-        'Counters and a histogram of this node, by endpoint and tenant, and gauges over all nodes, which are left out ' +
-        'while the store can’t be asked. There is nothing here where `METRICS_TOKEN` is not set.',
+        'Counters and a histogram of this node, by endpoint and tenant, its refused requests by code, and its process ' +
+        '(`process_…`, `nodejs_…`: CPU, memory, event loop); and gauges over all nodes, which are left out while the ' +
+        'store can’t be asked. There is nothing here where `METRICS_TOKEN` is not set.',
       security: [{ metricsToken: [] }],
       responses: {
         '200': {

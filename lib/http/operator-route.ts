@@ -11,6 +11,7 @@ import { finishRequest, type RequestKey, releaseRequest, reserveRequest } from '
 import { withRequestId } from '../request-context'
 import { bearerOf } from './bearer'
 import { discardBody, readJson } from './body'
+import { countProblem } from './count-problem'
 import { fromWeb } from './incoming'
 import type { AnyOperatorCall } from './operator-call'
 import { isSameOrigin } from './origin'
@@ -29,12 +30,10 @@ export function operatorRoute(call: AnyOperatorCall) {
         'x-request-id': requestId,
         'idempotency-key': call.method === 'POST' && key.ok ? quoteKey(key.key) : null,
       }
-      try {
-        const answered = await answer(call, request, (await context?.params) ?? {}, key, requestId)
-        return toResponse(answered, headers)
-      } catch (error) {
-        return toResponse(failure(error, requestId), headers)
-      }
+      const params = (await context?.params) ?? {}
+      const answered = await answer(call, request, params, key, requestId).catch((error) => failure(error, requestId))
+      countProblem(answered, `${call.method} ${call.path}`)
+      return toResponse(answered, headers)
     })
   }
   return Object.assign(route, { operatorCall: call })

@@ -5,6 +5,7 @@ import { type Services, services } from '../node/services'
 import type { Gateway, ProviderEvent } from '../payments/gateway'
 import { applyProviderEvent } from '../reconciliation/evidence'
 import { readRaw } from './body'
+import { countProblem } from './count-problem'
 import { problem } from './problem'
 import { failure, inRequest, json, type Parts, toResponse } from './respond'
 
@@ -29,12 +30,9 @@ interface Webhook {
 export function webhook(hook: Webhook): (request: Request) => Promise<Response> {
   return (request) =>
     inRequest(request, async (requestId) => {
-      const headers = { 'x-request-id': requestId }
-      try {
-        return toResponse(await takeIn(hook, request), headers)
-      } catch (error) {
-        return toResponse(failure(error, requestId), headers)
-      }
+      const parts = await takeIn(hook, request).catch((error) => failure(error, requestId))
+      countProblem(parts, `POST /api/webhooks/${hook.gateway}`)
+      return toResponse(parts, { 'x-request-id': requestId })
     })
 }
 

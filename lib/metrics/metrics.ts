@@ -22,6 +22,8 @@ export interface Metrics {
   /** The same for one that was answered from memory. @param startedMs by the monotonic clock */
   replayed(replay: Labels & Replayed, startedMs: number): void
   storeFailed(labels: Labels): void
+  /** A request was answered with a problem. @param code of ours, never a client's word */
+  refused(labels: Labels, code: string): void
   /** Somebody who is no operator asked for what is the operators'. */
   operatorUnauthenticated(): void
   flush(): Promise<void>
@@ -41,6 +43,13 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
   const unauthenticated = new Counter({
     name: 'onceover_operator_unauthenticated_total',
     help: 'Calls of the operator API by nobody that it knows, answered with 401',
+    registers: [registry],
+  })
+
+  const refused = new Counter({
+    name: 'onceover_requests_refused_total',
+    help: 'Requests answered with a problem, by its code; a replayed problem is not counted again',
+    labelNames: ['endpoint', 'tenant', 'code'],
     registers: [registry],
   })
 
@@ -88,6 +97,7 @@ export function openMetrics(store: Pick<Store, 'query'>): Metrics {
       gaveAgain(counted, replay, nowMs)
     },
     storeFailed: (labels) => series.of(labels).count('store_error'),
+    refused: ({ endpoint, tenantId: tenant }, code) => refused.inc({ endpoint, tenant, code }),
     operatorUnauthenticated: () => unauthenticated.inc(),
     flush: flushing.flush,
     close: flushing.close,

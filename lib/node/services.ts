@@ -15,7 +15,7 @@ import { reaper } from '../maintenance/reaper'
 import { openRunner, type Runner } from '../maintenance/runner'
 import type { Scheduled } from '../maintenance/schedule'
 import { sweeper } from '../maintenance/sweeper'
-import { type Exposition, openExposition } from '../metrics/exposition'
+import { collectProcessMetrics, type Exposition, openExposition } from '../metrics/exposition'
 import { type Metrics, openMetrics } from '../metrics/metrics'
 import { type MisuseLog, openMisuseLog } from '../metrics/misuse'
 import { placeOrder } from '../orders/place-order'
@@ -85,6 +85,7 @@ function openServices(): Services {
   const sandboxPool = openPool(url, { max: SANDBOX_POOL_SIZE, applicationName: 'onceover-sandbox', pooled })
   const gateway = openGateway(settings, sandboxPool)
   const metrics = openMetrics(store)
+  collectProcessMetrics(metrics.registry)
   const line = openNotifications(settings.directDatabaseUrl ?? url)
   const fence = settings.restoredFrom
     ? openFence(store, {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseYaml } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openExposition } from '../../lib/metrics/exposition'
+import { collectProcessMetrics, openExposition } from '../../lib/metrics/exposition'
 import { openMetrics } from '../../lib/metrics/metrics'
 import { expectPromtool } from '../support/promtool'
 import { parseText } from './prometheus-text'
@@ -48,7 +48,9 @@ beforeAll(async () => {
     { pending: 0, in_progress: 0, completed: 0, failed_retryable: 0, unknown: 0, expired: 0, dead_letters: 0 },
   ]
   const store = { query: async <Row>() => rows.map((row) => ({ ...row, oldest_unknown_seconds: 0 })) as Row[] }
-  const families = parseText(await openExposition(openMetrics(store).registry, store).text())
+  const { registry } = openMetrics(store)
+  collectProcessMetrics(registry)
+  const families = parseText(await openExposition(registry, store).text())
   exported = [...families.values()].flatMap(({ name, type }) =>
     type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   )

@@ -70,9 +70,18 @@ describe('GET /api/metrics', () => {
 })
 
 describe('the Prometheus text', () => {
-  it('has exactly the metrics of the contract and the count of unauthenticated operators, each with its type', async () => {
+  it('has the metrics of the contract, what was refused, and those of the process, each with its type', async () => {
     const families = parseText(await text())
-    const types = Object.fromEntries([...families.values()].map(({ name, type }) => [name, type]))
+    const all = [...families.values()].map(({ name, type }) => [name, type] as const)
+    const ofProcess = all.filter(([name]) => /^(process|nodejs)_/.test(name))
+    const types = Object.fromEntries(all.filter((one) => !ofProcess.includes(one)))
+    expect(Object.fromEntries(ofProcess)).toMatchObject({
+      process_cpu_seconds_total: 'counter',
+      process_resident_memory_bytes: 'gauge',
+      nodejs_heap_size_used_bytes: 'gauge',
+      nodejs_eventloop_lag_p99_seconds: 'gauge',
+      nodejs_gc_duration_seconds: 'histogram',
+    })
     expect(types).toEqual({
       ...Object.fromEntries(COUNTER_NAMES.map((name) => [`api_idempotency_${name}_total`, 'counter'])),
       api_idempotency_duration_seconds: 'histogram',
@@ -80,6 +89,7 @@ describe('the Prometheus text', () => {
       api_idempotency_oldest_unknown_seconds: 'gauge',
       api_idempotency_dead_letters: 'gauge',
       onceover_operator_unauthenticated_total: 'counter',
+      onceover_requests_refused_total: 'counter',
     })
     for (const { help } of families.values()) expect(help).not.toBe('')
   })
@@ -109,6 +119,22 @@ describe('the Prometheus text', () => {
     const { samples } = parseText(await text()).get('api_idempotency_records') as Family
     expect(samples.map(({ labels }) => labels.state).sort()).toEqual([...STATES].sort())
     expect(samples.find(({ labels }) => labels.state === 'completed')?.value).toBe(1)
+  })
+
+  it('counts refused requests by code and endpoint, by tenant where it is known, and replayed problems once', async () => {
+    const { apiKey } = tenant
+    const sent = { apiKey, key: randomUUID(), body: { ...orderOf(), paymentMethod: 'pm_declined' } }
+    for (let i = 0; i < 3; i++) expect((await send(placeOrder, sent)).status).toBe(402)
+    expect((await send(placeOrder, { ...sent, body: orderOf() })).status).toBe(422)
+    for (const key of ['stranger-1', 'stranger-2'])
+      expect((await send(placeOrder, { ...sent, apiKey: key })).status).toBe(401)
+    const families = parseText(await text())
+    const counted = (labels: Record<string, string>) =>
+      sumOf(families, 'onceover_requests_refused_total', { endpoint: 'POST /api/orders', ...labels })
+    expect(counted({ tenant: tenant.id, code: 'payment_declined' })).toBe(1)
+    expect(counted({ tenant: tenant.id, code: 'idempotency_key_reused' })).toBe(1)
+    expect(counted({ tenant: '', code: 'unauthenticated' })).toBe(2)
+    expect(families.get('onceover_requests_refused_total')?.samples).toHaveLength(3)
   })
 
   it('passes promtool', async (context) => {

@@ -24,7 +24,7 @@ const Page = z.object({
     .refine((cursor) => cursor !== undefined, 'is not a cursor of this list'),
 })
 
-export const GET = clientRead(async ({ request, tenant, node }) => {
+export const GET = clientRead('GET /api/orders', async ({ request, tenant, node }) => {
   const page = validate(Page, Object.fromEntries(new URL(request.url).searchParams))
   if (!page.ok) return problem('invalid_request', { issues: page.issues })
   const { limit, cursor } = page.value

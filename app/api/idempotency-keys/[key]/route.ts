@@ -8,7 +8,7 @@ import { PLACE_ORDER } from '../../../../lib/orders/place-order'
 
 const LOOK_UPS_PER_MINUTE = 600
 
-export const GET = clientRead(async ({ request, tenant, node }) => {
+export const GET = clientRead('GET /api/idempotency-keys/{key}', async ({ request, tenant, node }) => {
   const taken = await node.limits.takeLookUp(tenant.id, LOOK_UPS_PER_MINUTE)
   if (!taken.ok) return problem('rate_limited', { afterSeconds: taken.afterSeconds })
   const url = new URL(request.url)

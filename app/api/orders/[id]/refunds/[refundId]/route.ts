@@ -4,7 +4,7 @@ import { json } from '../../../../../../lib/http/respond'
 import { isStorable } from '../../../../../../lib/http/validate'
 import { findRefund } from '../../../../../../lib/orders/read'
 
-export const GET = clientRead(async ({ params, tenant, node }) => {
+export const GET = clientRead('GET /api/orders/{id}/refunds/{refundId}', async ({ params, tenant, node }) => {
   const at = { orderId: params.id!, refundId: params.refundId! }
   const refund = isStorable(at.orderId + at.refundId) ? await findRefund(node.store, tenant.id, at) : null
   return refund ? json(200, refund) : problem('refund_not_found')
