@@ -15,6 +15,7 @@ import { ZoneProvider } from './zone'
 export const siteMetadata: Metadata = {
   title: { default: 'Onceover', template: '%s · Onceover' },
   description: 'An idempotency layer for payment APIs: what is sent twice is carried out once.',
+  manifest: '/manifest.webmanifest',
 }
 
 export const siteViewport: Viewport = {

@@ -145,14 +145,39 @@ describe('a static file', () => {
     }
   })
 
-  test('robots.txt disallows crawlers and needs no session', async () => {
+  test('robots.txt lets crawlers read the reference and the sign-in only, and needs no session', async () => {
     const { status, headers, bytes } = await ask('/robots.txt')
     expect({ status, location: headers.location }).toEqual({ status: 200, location: undefined })
     expect(headers).toMatchObject({
       'content-type': expect.stringMatching(/^text\/plain/),
       'x-content-type-options': 'nosniff',
     })
-    expect(bytes.toString()).toMatch(/^User-agent: \*\nDisallow: \/$/m)
+    const rules = bytes
+      .toString()
+      .split('\n')
+      .filter((line) => /^[A-Z]/.test(line))
+    expect(rules).toEqual([
+      'User-agent: *',
+      'Allow: /docs',
+      'Allow: /login',
+      'Allow: /_next/static/',
+      'Allow: /icon.svg',
+      'Disallow: /',
+    ])
+  })
+})
+
+describe('the web app manifest', () => {
+  test('is linked from the sign-in page, and its icons are there with the media type that it says', async () => {
+    const page = (await ask('/login')).bytes.toString()
+    const [, address] = /<link rel="manifest" href="([^"]+)"/.exec(page)!
+    const manifest = await ask(address!)
+    expect(manifest.status).toBe(200)
+    expect(manifest.headers['content-type']).toBe('application/manifest+json')
+    for (const { src, type } of manifest.json<{ icons: { src: string; type: string }[] }>().icons) {
+      const icon = await ask(src)
+      expect({ src, status: icon.status, type: icon.headers['content-type'] }).toEqual({ src, status: 200, type })
+    }
   })
 })
 
