@@ -4,8 +4,7 @@ import java.net.http.*;
 import java.time.*;
 
 class Onceover {
-  static final HttpClient HTTP =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  static final HttpClient HTTP = HttpClient.newHttpClient();
 
   // The key was stored before the first call.
   static String placeOrder(String key, String order) throws InterruptedException {
