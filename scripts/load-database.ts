@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type pg from 'pg'
 import { from } from 'pg-copy-streams'
-import { EXPECTED_MIGRATIONS } from '../lib/db/expected-migrations'
+import { migrationsOf } from '../lib/db/migrations'
 import { migrateJobs } from '../lib/jobs/worker'
 import { count, type Manifest, newHash, passing, readManifest, rowsFile } from './database-folder'
 import { copied, readMigrations, readTables, SCHEMAS, SETTINGS, type Table } from './database-tables'
@@ -21,7 +21,7 @@ const LOCK_TIMEOUT = '10s'
 export async function loadDatabase(task: Task & { root: string }): Promise<Manifest> {
   const { root, url, folder, signal } = task
   const manifest = await readManifest(folder)
-  refuseOther(manifest.migrations, EXPECTED_MIGRATIONS, 'this release')
+  refuseOther(manifest.migrations, migrationsOf(root), 'this release')
   await applyMigrations(root, url, signal)
   await migrateJobs(url)
   await withClient(url, async (client) => {

@@ -1,13 +1,15 @@
 // The database has every migration before anything is served. `prisma migrate deploy` does that, but its start-up costs
 // seconds, so it runs only where a look at its own table does not already show that there is nothing to do.
-import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
+import { migrationsOf } from '../lib/db/migrations'
 import { withClient } from './postgres-client'
 import { run } from './run.mjs'
 
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_DATABASE = '3D000'
+/** The first migration of every database from before the first release. */
+const BEFORE_FIRST_RELEASE = '20261116000000_foundation'
 
 export async function applyMigrations(root: string, url: string, signal?: AbortSignal): Promise<void> {
   if (await upToDate(root, url)) return
@@ -17,10 +19,13 @@ export async function applyMigrations(root: string, url: string, signal?: AbortS
 }
 
 async function upToDate(root: string, url: string): Promise<boolean> {
-  const entries = await readdir(path.join(root, 'prisma', 'migrations'), { withFileTypes: true })
-  const wanted = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
   const applied = await appliedMigrations(url)
-  return wanted.every((name) => applied.has(name))
+  if (applied.has(BEFORE_FIRST_RELEASE)) {
+    throw new Error(
+      'This database was made by a version before 0.1.0 and can’t be upgraded. Start with an empty one: name another database, or remove .data/.',
+    )
+  }
+  return migrationsOf(root).every((name) => applied.has(name))
 }
 
 async function appliedMigrations(url: string): Promise<Set<string>> {
