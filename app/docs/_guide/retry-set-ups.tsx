@@ -86,9 +86,9 @@ export const RetrySetUps = () => (
     <h3 id="retry-set-ups">With the client that you have</h3>
     <p>
       Each file sends one order and retries after a 429, a 5xx, a cut connection and a time-out: with the same key and
-      body, not before <code>Retry-After</code>, with 30 seconds for each try. All but one stop after five minutes,
-      which outlast the three minutes that it can take to prove that nothing was charged. When one stops without an
-      answer, keep the key and send the same again later.
+      body, not before <code>Retry-After</code>, with 30 seconds for each try. They stop after five minutes, undici and
+      requests after ten retries, because it can take three minutes to prove that nothing was charged. When one stops
+      without an answer, keep the key and send the same again later.
     </p>
     <p>
       <strong>A 409 is not a refusal</strong> when its code is <ProblemLink code="idempotency_key_in_progress" /> or{' '}
