@@ -1,5 +1,6 @@
 // What `npm start`, `npm run check`, `npm test` and `npm run proof` begin with, on a fresh clone or an old one: the right Node, signals that stop us in
 // order, the start lock, and the dependencies. It needs nothing installed.
+import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,10 +62,11 @@ export async function begin(main) {
 }
 
 // npm passes a signal on to its shell, and some shells die of it without passing it on to us: their death is all that
-// we get to see. A supervisor that started us with a channel takes us along in the same way.
+// we get to see. The same holds for a shell that was started with nothing but us to run. A supervisor that started us
+// with a channel takes us along in the same way.
 function whenOrphaned(stop) {
   process.once('disconnect', stop)
-  if (!process.env.npm_lifecycle_event) return
+  if (!process.env.npm_lifecycle_event && !isStartedByShellCommand()) return
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return
@@ -72,6 +74,16 @@ function whenOrphaned(stop) {
     stop()
   }, ORPHAN_POLL_MS)
   watch.unref()
+}
+
+/** `sh -c '…'`; a shell that put us into the background and went on to its end is gone by now. */
+function isStartedByShellCommand() {
+  try {
+    const [program, option] = readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0')
+    return /(?:^|\/)(?:ba|da|a|z|k)?sh$/.test(program) && /^-\w*c$/.test(option)
+  } catch {
+    return false
+  }
 }
 
 function requireNode() {

@@ -5,5 +5,11 @@ import type { Store } from './store'
 
 export type { Prisma } from './generated/client'
 
-export const openPrisma = (store: Pick<Store, 'pool'>): PrismaClient =>
-  new PrismaClient({ adapter: new PrismaPg(store.pool) })
+/** One for each pool: every other one would listen to the pool for as long as that is open. */
+const clients = new WeakMap<Store['pool'], PrismaClient>()
+
+export function openPrisma({ pool }: Pick<Store, 'pool'>): PrismaClient {
+  const client = clients.get(pool) ?? new PrismaClient({ adapter: new PrismaPg(pool) })
+  clients.set(pool, client)
+  return client
+}

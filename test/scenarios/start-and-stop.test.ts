@@ -38,7 +38,7 @@ it('the first npm start creates its database and an admin, and prints a command 
 })
 
 it('a second npm start on the port of the first is refused with one line, and the first serves on', async () => {
-  const { exit, output } = checkout.npmStart({ PORT: String(port) })
+  const { exit, output } = checkout.run({ PORT: String(port) })
   expect(await exit).not.toBe(0)
   expect(linesOf(output())).toEqual([`Onceover could not start: port ${port} is taken.`])
   expect(await orders(first)).toEqual([order.id])
@@ -63,7 +63,7 @@ it('the embedded database stays up for the second node when Ctrl-C ends the firs
 })
 
 it('the embedded database stops with the last node, even when only npm gets the signal', async () => {
-  await second.signalNpm('SIGTERM')
+  await second.signalCommand('SIGTERM')
   await expectAllStopped(checkout)
 })
 
@@ -90,13 +90,29 @@ it('npm start works again with the same data after its whole process group was k
   await expectAllStopped(checkout)
 })
 
+it.each<[string[], NodeJS.Signals]>([
+  [['node', 'scripts/start.mjs'], 'SIGHUP'],
+  [['sh', '-c', 'node scripts/start.mjs'], 'SIGTERM'],
+  [['npx', '-c', 'node scripts/start.mjs'], 'SIGTERM'],
+])('a node started by %j stops when that command alone gets %s', async (command, signal) => {
+  first = await checkout.start({ PORT: String(port) }, command)
+  await first.signalCommand(signal)
+  await expectAllStopped(checkout)
+})
+
+it('a start whose database can’t be reached is refused with one line', async () => {
+  const { exit, output } = checkout.run({ DATABASE_URL: `postgresql://localhost:${await freePort()}/none` })
+  expect(await exit).not.toBe(0)
+  expect(linesOf(output())).toEqual([expect.stringMatching(/^Onceover could not start: the database can't be reached/)])
+})
+
 it.each([
   ['LEASE_SECONDS', 'abc'],
   ['LEASE_SECONDS', '5'],
   ['PORT', 'http'],
   ['DATABASE_URL', 'mysql://localhost/orders'],
 ])('%s=%s makes npm start fail with one line that names the variable', async (name, value) => {
-  const { exit, output } = checkout.npmStart({ [name]: value })
+  const { exit, output } = checkout.run({ [name]: value })
   expect(await exit).not.toBe(0)
   expect(linesOf(output())).toEqual([expect.stringContaining(name)])
   expect(checkout.databaseRuns()).toBe(false)

@@ -10,6 +10,7 @@ import { guard } from './postgres'
 
 const root = path.resolve(import.meta.dirname, '..', '..')
 const MADE = new Set(['node_modules', '.next', '.data', '.git', path.join('lib', 'db', 'generated')])
+const NPM_START = ['npm', 'start']
 const URL_LINE = /http:\/\/localhost:\d+/
 
 export interface Start {
@@ -18,8 +19,8 @@ export interface Start {
   readyMs: number
   /** What Ctrl-C in a terminal does, or the loss of power: everything in the foreground gets the signal. */
   signalAll(signal: NodeJS.Signals): Promise<void>
-  /** What `kill` of the command that was typed does: npm alone gets it. */
-  signalNpm(signal: NodeJS.Signals): Promise<void>
+  /** What `kill` of the command that was typed does: it alone gets the signal. */
+  signalCommand(signal: NodeJS.Signals): Promise<void>
 }
 
 // Git knows best what belongs to a clone. Where the tests run from an unpacked archive, it is all that was not made here.
@@ -73,10 +74,13 @@ export class Checkout {
     return all.filter((line) => line.includes(this.folder) && !line.includes('stop-when-orphaned'))
   }
 
-  /** `npm start` with nothing in the environment but what is given. */
-  npmStart(env: Record<string, string>): { output(): string; exit: Promise<number | null>; child: ChildProcess } {
+  /** Runs the command with nothing in the environment but what is given. */
+  run(
+    env: Record<string, string>,
+    [program, ...args] = NPM_START,
+  ): { output(): string; exit: Promise<number | null>; child: ChildProcess } {
     const { PATH = '', HOME = '' } = process.env
-    const child = spawn('npm', ['start'], {
+    const child = spawn(program!, args, {
       cwd: this.folder,
       env: { PATH, HOME, ...env } as unknown as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -92,11 +96,11 @@ export class Checkout {
     return { child, output: () => output, exit: once(child, 'exit').then(([code]) => code) }
   }
 
-  async start(env: Record<string, string>): Promise<Start> {
+  async start(env: Record<string, string>, command = NPM_START): Promise<Start> {
     const begunAt = performance.now()
-    const { child, output, exit } = this.npmStart(env)
+    const { child, output, exit } = this.run(env, command)
     const url = await new Promise<string>((resolve, reject) => {
-      exit.then((code) => reject(new Error(`npm start ended with ${code}:\n${output()}`)))
+      exit.then((code) => reject(new Error(`${command.join(' ')} ended with ${code}:\n${output()}`)))
       child.stdout?.on('data', () => {
         const [found] = URL_LINE.exec(output()) ?? []
         if (found) resolve(found)
@@ -108,7 +112,7 @@ export class Checkout {
       await exit
     }
     const pid = child.pid as number
-    return { url, output, readyMs, signalAll: (s) => send(-pid, s), signalNpm: (s) => send(pid, s) }
+    return { url, output, readyMs, signalAll: (s) => send(-pid, s), signalCommand: (s) => send(pid, s) }
   }
 
   async remove(): Promise<void> {
