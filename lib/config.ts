@@ -20,12 +20,21 @@ const secret = z.string().trim().min(1)
 /** Too long to be guessed. */
 const longSecret = secret.min(32, 'must have at least 32 characters')
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgresql:// URL')
+function isOrigin(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null
+  return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
+}
 const onOff = (fallback: 'on' | 'off') => z.enum(['on', 'off']).default(fallback)
 
 const Environment = z
   .object({
     DATABASE_URL: postgresUrl.optional(),
     DIRECT_DATABASE_URL: postgresUrl.optional(),
+    PUBLIC_URL: z
+      .string()
+      .refine(isOrigin, 'must be an http:// or https:// URL without path, query and user')
+      .transform((url) => new URL(url).origin)
+      .optional(),
     PORT: z.coerce.number().int().min(0).max(65535).optional(),
     LEASE_SECONDS: seconds(60),
     GATEWAY_TIMEOUT_MS: z.coerce.number().int().positive().default(10_000),
@@ -97,6 +106,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     directDatabaseUrl,
     /** A transaction pooler stands before the database: whoever names a way around it says so. */
     databasePooled: placeOf(env.DATABASE_URL) !== placeOf(directDatabaseUrl),
+    publicUrl: env.PUBLIC_URL ?? null,
     port: env.PORT ?? 3000,
     /** Nobody asked for this port: where it is taken, another one will do. */
     portIsAny: env.PORT === undefined,

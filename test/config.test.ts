@@ -18,6 +18,17 @@ describe('the configuration', () => {
     })
   })
 
+  it('takes PUBLIC_URL as an origin, and refuses anything more', () => {
+    expect(parseConfig({ PUBLIC_URL: 'https://API.example.com/' }).publicUrl).toBe('https://api.example.com')
+    for (const url of [
+      'api.example.com',
+      'ftp://api.example.com',
+      'https://api.example.com/v1',
+      'https://a@example.com',
+    ])
+      expect(() => parseConfig({ PUBLIC_URL: url }), url).toThrow('Configuration: PUBLIC_URL: must')
+  })
+
   it('accepts fractions, and 0 for an interval', () => {
     expect(
       parseConfig({ KEY_TTL_HOURS: '0.5', SWEEP_INTERVAL_SECONDS: '0.25', REAP_INTERVAL_SECONDS: '0' }),

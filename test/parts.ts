@@ -32,6 +32,8 @@ const NODES = ['test/contract/**', 'test/scenarios/**', 'test/browser/**']
 const DATABASE = ['test/**/*.db.test.ts']
 /** It copies and restores databases, and waits for clocks. */
 const RESTORE = contract('restored-backup')
+/** Every answer has to be one that the OpenAPI document has (test/support/documented-answer.ts). */
+const DOCUMENTED = { DOCUMENTED_ANSWERS: 'only' }
 const MAIN_WAY = browser('main-way')
 const POSTGRES_15 = { folder: '/usr/lib/postgresql/15/bin', package: 'postgresql-15' }
 
@@ -62,6 +64,7 @@ export const PARTS: readonly Part[] = [
     minutes: 3.2,
     workers: 3,
     shared: true,
+    env: DOCUMENTED,
   },
   {
     name: 'nodes',
@@ -170,7 +173,7 @@ export const PARTS: readonly Part[] = [
     minutes: 0.4,
     workers: 3,
     shared: true,
-    env: { TEST_SERVER: 'next' },
+    env: { ...DOCUMENTED, TEST_SERVER: 'next' },
   },
   {
     name: 'postgres-15',

@@ -23,7 +23,7 @@ export const AuditEntry = z
     requestId: z.string(),
     hash: z.string().meta({ description: 'SHA-256 over the hash before it and this entry, in hexadecimal' }),
   })
-  .meta({ id: 'AuditEntry' })
+  .meta({ id: 'AuditEntry', description: 'Who did what, to what and why' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
 export interface AuditFilter {

@@ -43,7 +43,7 @@ export const Advice = z
       warn: z.boolean().meta({ description: 'It is set to less than that' }),
     }),
   })
-  .meta({ id: 'Advice' })
+  .meta({ id: 'Advice', description: 'Whether lease and retention fit what was measured' })
 export type Advice = z.infer<typeof Advice>
 
 export interface Settings {

@@ -32,7 +32,7 @@ const Rows = z
     list: z.enum(['keys', 'misuse', 'discrepancies']),
     query: z.string().meta({ example: 'deadLettered=true' }),
   })
-  .meta({ description: 'The list that shows them, and its query' })
+  .meta({ id: 'ShownRows', description: 'The list that shows them, and its query' })
 
 export const Attention = z
   .object({
@@ -65,7 +65,7 @@ export const Attention = z
       .optional()
       .meta({ description: 'With replay_storms' }),
   })
-  .meta({ id: 'Attention' })
+  .meta({ id: 'Attention', description: 'What needs somebody, or was checked and is quiet' })
 export type Attention = z.infer<typeof Attention>
 
 interface Row {

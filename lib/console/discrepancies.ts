@@ -23,7 +23,7 @@ export const Discrepancy = z
     closedBy: z.object({ id: z.string(), name: z.string() }).nullable(),
     reason: z.string().nullable().meta({ description: 'Why it was closed' }),
   })
-  .meta({ id: 'Discrepancy' })
+  .meta({ id: 'Discrepancy', description: 'What does not fit together' })
 export type Discrepancy = z.infer<typeof Discrepancy>
 
 export interface DiscrepancyRow {

@@ -38,7 +38,7 @@ const LedgerEntry = z
     reversedAt: z.iso.datetime().nullable().meta({ description: 'Since then it does not count' }),
     createdAt: z.iso.datetime(),
   })
-  .meta({ id: 'LedgerEntry' })
+  .meta({ id: 'LedgerEntry', description: 'What we booked' })
 
 export const ProviderObject = z
   .object({
@@ -50,16 +50,22 @@ export const ProviderObject = z
   })
   .meta({ id: 'ProviderObject', description: 'What the provider’s object says of itself, as it was fetched' })
 
-export const EvidenceView = z.object({
-  id: z.string(),
-  source: z.enum(['owner', 'late_owner', 'look_up', 'webhook', 'operator']),
-  verdict: z.enum(['succeeded', 'declined', 'not_found', 'not_executed']),
-  ref: z.string().nullable().meta({ description: 'The provider’s reference' }),
-  object: ProviderObject.nullable(),
-  differs: z.boolean().meta({ description: 'It speaks of other money or another order, and proves nothing' }),
-  attempt: z.int(),
-  createdAt: z.iso.datetime(),
-})
+export const EvidenceView = z
+  .object({
+    id: z.string(),
+    source: z.enum(['owner', 'late_owner', 'look_up', 'webhook', 'operator']),
+    verdict: z.enum(['succeeded', 'declined', 'not_found', 'not_executed']),
+    ref: z.string().nullable().meta({ description: 'The provider’s reference' }),
+    object: ProviderObject.nullable(),
+    differs: z.boolean().meta({ description: 'It speaks of other money or another order, and proves nothing' }),
+    attempt: z.int(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Evidence', description: 'What was learned of an outcome, and from whom' })
+
+const ClientRequest = z
+  .object({ params: z.record(z.string(), z.string()), body: z.unknown() })
+  .meta({ id: 'ClientRequest', description: 'What a client asked for: the path’s parameters, and the body' })
 
 export const KeyDetail = z
   .object({
@@ -74,13 +80,10 @@ export const KeyDetail = z
     evidence: z.array(EvidenceView),
     discrepancies: z.array(Discrepancy),
     misuse: z.array(MisuseRow).meta({ description: 'The latest 20' }),
-    request: z
-      .object({ params: z.record(z.string(), z.string()), body: z.unknown() })
-      .nullable()
-      .meta({ description: 'What was asked for, masked; null once it is erased' }),
+    request: ClientRequest.nullable().meta({ description: 'What was asked for, masked; null once it is erased' }),
     nextReplay: NextReplay,
   })
-  .meta({ id: 'KeyDetail' })
+  .meta({ id: 'KeyDetail', description: 'Everything about one key' })
 export type KeyDetail = z.infer<typeof KeyDetail>
 
 interface Row extends OperatorRow {

@@ -29,7 +29,11 @@ export const KeyFilter = z.strictObject({
       error: `must be one or more of ${STATES.join(', ')}`,
     })
     .optional()
-    .meta({ description: 'One state or several', example: ['unknown'] }),
+    .meta({
+      description: 'One state or several',
+      example: ['unknown'],
+      override: { type: 'array', items: { type: 'string', enum: [...STATES] }, anyOf: undefined },
+    }),
   tenant: text(1, 255).optional().meta({ description: 'A tenant’s id or name' }),
   endpoint: text(1, 255)
     .optional()
@@ -69,7 +73,10 @@ export const KeyFilter = z.strictObject({
       error: 'must be true or false',
     })
     .optional()
-    .meta({ description: 'Those that wait for a person, or the others' }),
+    .meta({
+      description: 'Those that wait for a person, or the others',
+      override: { type: 'boolean', anyOf: undefined },
+    }),
 })
 export type KeyFilter = z.infer<typeof KeyFilter>
 

@@ -20,7 +20,7 @@ export const MisuseRow = z
     }),
     requestId: z.string(),
   })
-  .meta({ id: 'Misuse' })
+  .meta({ id: 'Misuse', description: 'A request whose key stands for another one' })
 export type MisuseRow = z.infer<typeof MisuseRow>
 
 export interface MisuseFilter {

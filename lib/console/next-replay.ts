@@ -28,7 +28,7 @@ export const NextReplay = z
       .nullable()
       .meta({ description: 'Of a problem: what a machine should do next' }),
   })
-  .meta({ id: 'NextReplay' })
+  .meta({ id: 'NextReplay', description: 'What a client that retries now would get' })
 export type NextReplay = z.infer<typeof NextReplay>
 
 export type Next =

@@ -29,7 +29,7 @@ export const OperatorRecord = ClientRecord.extend({
   lastReplayedAt: z.iso.datetime().nullable(),
   fingerprint: z.string(),
   requestId: z.string().meta({ description: 'Of the request that made the record' }),
-}).meta({ id: 'OperatorRecord' })
+}).meta({ id: 'OperatorRecord', description: 'A record, as operators see it' })
 export type OperatorRecord = z.infer<typeof OperatorRecord>
 
 /** Of `idempotency_records r`. */

@@ -59,7 +59,7 @@ export const Stats = z
     advice: Advice,
     attention: z.array(Attention).meta({ description: 'What needs somebody now, whatever the window' }),
   })
-  .meta({ id: 'Stats' })
+  .meta({ id: 'Stats', description: 'The numbers of a window' })
 export type Stats = z.infer<typeof Stats>
 
 export async function readStats(

@@ -6,7 +6,7 @@ import { ClientRecord } from '../idempotency/view'
 import { Order, OrderList, OrderRequest, Refund, RefundRequest } from '../orders/schema'
 import * as example from './openapi-examples'
 import { type HeaderName, headers, KeyedHeaders, location, ReadHeaders } from './openapi-headers'
-import { EXPIRED_REFUND, FAILURES, type OperationProblem, problemResponses } from './openapi-problem'
+import { FAILURES, type OperationProblem, problemResponses } from './openapi-problem'
 
 /** In the order in which they are checked. */
 const KEYED = [
@@ -24,6 +24,7 @@ const KEYED = [
   'idempotency_key_reused',
   'idempotency_key_in_progress',
   'idempotency_outcome_unknown',
+  'idempotency_key_expired',
   'payment_declined',
   'request_expired',
   'payment_provider_unavailable',
@@ -35,6 +36,8 @@ const KEYED = [
 ] as const satisfies OperationProblem[]
 
 const orderId = z.string().meta({ description: 'The order’s id', example: example.ORDER_ID })
+
+const API_KEY = [{ apiKey: [] }]
 
 type Body = { schema: z.ZodType; example: unknown }
 
@@ -54,29 +57,28 @@ function answer(
 interface KeyedOperation {
   body: Body
   made: Body & { description: string; at: string }
-  accepted: z.infer<typeof ClientRecord>
   problems: readonly OperationProblem[]
 }
 
+const RECORD_AT = `/api/idempotency-keys/${example.KEY}?endpoint=POST%20%2Fapi%2Forders`
 const ACCEPTED =
   'Accepted with `Prefer: respond-async`: the record. Look at `Location` to learn when there is an answer, and send ' +
-  'the same request again to get it.'
+  'the same request again to get it. Unlike what a 201 has, it has no `id`, and it has a `state`.'
 
 /** What every keyed POST has in common. */
-function keyed({ body, made, accepted, problems }: KeyedOperation) {
+function keyed({ body, made, problems }: KeyedOperation) {
   const { description, at, ...madeBody } = made
   const names: HeaderName[] = ['Idempotency-Key', 'Idempotency-Expires', 'Preference-Applied']
-  const recordAt = `/api/idempotency-keys/${accepted.key}?endpoint=${encodeURIComponent(accepted.endpoint)}`
   return {
     requestBody: { required: true, content: { 'application/json': body } },
     responses: {
       '201': answer(description, madeBody, [...names, 'Idempotent-Replayed'], {
         Location: location('Where to read it', at),
       }),
-      '202': answer(ACCEPTED, { schema: ClientRecord, example: accepted }, [...names, 'Retry-After'], {
-        Location: location('Where to look at the record', recordAt),
+      '202': answer(ACCEPTED, { schema: ClientRecord, example: example.acceptedRecord }, [...names, 'Retry-After'], {
+        Location: location('Where to look at the record', RECORD_AT),
       }),
-      ...problemResponses(problems, true),
+      ...problemResponses(problems),
     },
   } satisfies ZodOpenApiOperationObject
 }
@@ -111,8 +113,7 @@ const orders: ZodOpenApiPathsObject = {
           example: example.order,
           at: `/api/orders/${example.ORDER_ID}`,
         },
-        accepted: example.acceptedRecord,
-        problems: [...KEYED, 'idempotency_key_expired'],
+        problems: KEYED,
       }),
     },
     get: {
@@ -170,8 +171,7 @@ const refunds: ZodOpenApiPathsObject = {
           example: example.refund,
           at: `/api/orders/${example.ORDER_ID}/refunds/${example.REFUND_ID}`,
         },
-        accepted: example.acceptedRefund,
-        problems: [...KEYED, EXPIRED_REFUND, 'order_not_found', 'order_not_refundable', 'refund_exceeds_order'],
+        problems: [...KEYED, 'order_not_found', 'order_not_refundable', 'refund_exceeds_order'],
       }),
     },
   },
@@ -222,4 +222,10 @@ const keys: ZodOpenApiPathsObject = {
   },
 }
 
-export const clientPaths: ZodOpenApiPathsObject = { ...orders, ...refunds, ...keys }
+/** What a tenant's programs call. */
+export const clientPaths: ZodOpenApiPathsObject = Object.fromEntries(
+  Object.entries({ ...orders, ...refunds, ...keys }).map(([path, { get, post }]) => [
+    path,
+    { ...(post && { post: { ...post, security: API_KEY } }), ...(get && { get: { ...get, security: API_KEY } }) },
+  ]),
+)

@@ -53,12 +53,6 @@ export const acceptedRecord: z.infer<typeof ClientRecord> = {
   resource: { type: 'order', id: ORDER_ID },
 }
 
-export const acceptedRefund: z.infer<typeof ClientRecord> = {
-  ...acceptedRecord,
-  endpoint: 'POST /api/orders/{id}/refunds',
-  resource: { type: 'refund', id: REFUND_ID },
-}
-
 export const completedRecord: z.infer<typeof ClientRecord> = {
   ...acceptedRecord,
   state: 'completed',

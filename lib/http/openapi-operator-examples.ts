@@ -115,8 +115,8 @@ export const keyDetail: KeyDetail = {
       createdAt: '2025-11-16T14:01:33.402Z',
     },
   ],
-  discrepancies: [discrepancy],
-  misuse: [misuse],
+  discrepancies: [],
+  misuse: [],
   request: { params: {}, body: { ...orderRequest, paymentMethod: MASK } },
   nextReplay: {
     kind: 'answered',
@@ -139,7 +139,6 @@ const counts = (given: Partial<Record<CounterName, number>>) =>
 
 const attention: Attention[] = [
   { concern: 'dead_letters', count: 2, rows: { list: 'keys', query: 'deadLettered=true' } },
-  { concern: 'store_errors', count: 0, rows: null },
 ]
 
 export const stats: Stats = {
@@ -158,10 +157,7 @@ export const stats: Stats = {
   oldestUnknownSeconds: 812.4,
   deadLetters: 2,
   totals: counts({ reserve_created: 17_402, reserve_replay: 391 }),
-  series: [
-    { at: '2025-11-16T14:19:00.000Z', filling: false, ...counts({ reserve_created: 290, reserve_replay: 7 }) },
-    { at: '2025-11-16T14:20:00.000Z', filling: true, ...counts({ reserve_created: 151, reserve_replay: 2 }) },
-  ],
+  series: [{ at: '2025-11-16T14:20:00.000Z', filling: true, ...counts({ reserve_created: 151, reserve_replay: 2 }) }],
   latency: {
     p50: 0.041,
     p95: 0.22,

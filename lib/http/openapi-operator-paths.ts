@@ -1,8 +1,7 @@
 // The calls of the operator API, from the descriptions that their routes are made of.
 import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi'
-import { headers } from './openapi-headers'
-import { FAILURES, problemResponses } from './openapi-problem'
+import { FAILURES, rangeResponses } from './openapi-problem'
 import type { AnyOperatorCall } from './operator-call'
 import { OPERATOR_CALLS } from './operator-calls'
 import type { ProblemCode } from './problem'
@@ -11,30 +10,54 @@ const IdempotencyKey = z.object({
   'Idempotency-Key': z
     .string()
     .optional()
-    .meta({ description: 'Same key, same result, no second run. Optional here, and as with clients otherwise' }),
+    .meta({
+      description:
+        'Same key, same result, no second run. Optional here, and as with clients otherwise: it is answered, and a repeat has `Idempotent-Replayed`',
+      param: { id: 'OptionalIdempotencyKey' },
+    }),
 })
 
-/** What any call of its kind can come to, in the order in which it is checked. */
-function problemsOf(call: AnyOperatorCall): ProblemCode[] {
-  const changes = call.method !== 'GET'
-  const codes: ProblemCode[] = [
-    // A node bounds how many reads it answers at once (scripts/turns.ts).
-    ...(changes || call.stream ? [] : (['rate_limited'] as const)),
-    'unauthenticated',
-    ...(changes ? (['cross_origin'] as const) : []),
-    'forbidden',
-    ...(call.params ? (['not_found'] as const) : []),
-    ...(call.body ? (['unsupported_media_type', 'body_too_large', 'malformed_json'] as const) : []),
-    ...(call.body || call.query ? (['invalid_request'] as const) : []),
-    ...(call.method === 'POST'
-      ? (['idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_key_in_progress'] as const)
-      : []),
-    ...(call.showsSecret ? (['already_created'] as const) : []),
-    ...(call.problems ?? []),
-    ...FAILURES,
-  ]
-  return [...new Set(codes)]
+/** What any read can come to, and what any change, in the order in which it is checked. */
+const READ: readonly ProblemCode[] = [
+  // A node bounds how many reads it answers at once (scripts/turns.ts).
+  'rate_limited',
+  'unauthenticated',
+  'forbidden',
+  'not_found',
+  'invalid_request',
+  ...FAILURES,
+]
+const CHANGE: readonly ProblemCode[] = [
+  'unauthenticated',
+  'cross_origin',
+  'forbidden',
+  'not_found',
+  'unsupported_media_type',
+  'body_too_large',
+  'malformed_json',
+  'invalid_request',
+  'idempotency_key_invalid',
+  'idempotency_key_reused',
+  'idempotency_key_in_progress',
+  ...FAILURES,
+]
+
+const id = (component: string, description: string) => z.string().meta({ description, param: { id: component } })
+
+/** By how an id begins. */
+const IDS: Record<string, z.ZodType> = {
+  dis: id('DiscrepancyId', 'The id of a discrepancy'),
+  idem: id('RecordId', 'The id of a record'),
+  key: id('ApiKeyId', 'The id of an API key'),
+  opr: id('OperatorId', 'The id of an operator'),
+  pay: id('LedgerEntryId', 'The id of a ledger entry'),
+  run: id('RunId', 'The id of a run'),
+  ten: id('TenantId', 'The id of a tenant'),
+  tok: id('TokenId', 'The id of a token'),
 }
+const CUSTOMER_ID = id('CustomerId', 'The customer’s id, as the tenant has it')
+
+const idOf = ({ source }: RegExp): z.ZodType => IDS[/^\^([a-z]+)_/.exec(source)?.[1] ?? ''] ?? CUSTOMER_ID
 
 function operationOf(call: AnyOperatorCall): ZodOpenApiOperationObject {
   const { status, schema, example, description, alsoAs = {} } = call.answer
@@ -44,9 +67,14 @@ function operationOf(call: AnyOperatorCall): ZodOpenApiOperationObject {
     tags: [call.tag],
     summary: call.summary,
     description: [call.description, ROLE_WORDS[call.role]].filter(Boolean).join('\n\n'),
-    security: [{ operatorToken: [] }, { operatorSession: [] }],
     requestParams: {
-      ...(names.length ? { path: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) } : {}),
+      ...(names.length
+        ? {
+            path: z.object(
+              Object.fromEntries(Object.entries(call.params ?? {}).map(([name, pattern]) => [name, idOf(pattern)])),
+            ),
+          }
+        : {}),
       ...(call.query ? { query: call.query } : {}),
       ...(call.method === 'POST' ? { header: IdempotencyKey } : {}),
     },
@@ -56,12 +84,14 @@ function operationOf(call: AnyOperatorCall): ZodOpenApiOperationObject {
     responses: {
       [String(status)]: {
         description,
-        headers: headers('x-request-id'),
         ...(schema
           ? { content: { 'application/json': { schema, ...(example ? { example } : {}) }, ...otherForms(alsoAs) } }
           : {}),
       },
-      ...problemResponses(problemsOf(call)),
+      ...rangeResponses(call.method === 'GET' ? 'Read' : 'Change', call.method === 'GET' ? READ : CHANGE, [
+        ...(call.showsSecret ? (['already_created'] as const) : []),
+        ...(call.problems ?? []),
+      ]),
     },
   }
 }

@@ -1,9 +1,10 @@
 // Problems as the OpenAPI document shows them, made from the table that answers: an operation names its codes, and
-// statuses, words, headers and examples follow from there.
+// statuses, words and headers follow from there. What a code looks like on the wire is on its own page in the reference.
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import { STATES } from '../idempotency/states'
 import type { StoredProblem } from '../orders/answer'
-import { ORDER_ID, REFUND_ID } from './openapi-examples'
+import { ORDER_ID } from './openapi-examples'
 import { type HeaderName, headers } from './openapi-headers'
 import { PROBLEMS, type ProblemCode, type ProblemDetails, problem } from './problem'
 
@@ -50,8 +51,21 @@ export const Problem = z
       .nullable()
       .optional()
       .meta({ description: 'With idempotency_key_expired: the status of the first answer' }),
+    current: z
+      .object({
+        state: z.enum(STATES).meta({ description: 'The record’s state' }),
+        version: z.int().meta({ description: 'The record’s version' }),
+      })
+      .optional()
+      .meta({ description: 'With changed_since_loaded: what the record is now' }),
   })
-  .meta({ id: 'Problem', description: 'An error by RFC 9457' })
+  .meta({
+    id: 'Problem',
+    description: 'An error by RFC 9457. The page of its `type` says what to do next',
+    get examples() {
+      return [problemExample('idempotency_key_expired').body]
+    },
+  })
 
 const STORED: Record<StoredProblem, true> = {
   payment_declined: true,
@@ -75,15 +89,21 @@ const OF_A_RECORD: readonly ProblemCode[] = [
 ]
 
 /** There is no key that could be told. */
-const WITHOUT_KEY: readonly ProblemCode[] = ['idempotency_key_missing', 'idempotency_key_invalid']
+const WITHOUT_KEY: readonly ProblemCode[] = [
+  'idempotency_key_missing',
+  'idempotency_key_invalid',
+  'idempotency_key_not_found',
+  'refund_not_found',
+  'not_found',
+  'cross_origin',
+  'invalid_signature',
+]
 
 /** Said by the store, without a record. */
 const LIMITS: readonly ProblemCode[] = ['restore_in_progress', 'rate_limited', 'active_key_limit']
 
 /** A code of an operation, and how that operation differs from the table. */
-export type OperationProblem =
-  | ProblemCode
-  | (Pick<ProblemDetails, 'retry' | 'resource' | 'status'> & { code: ProblemCode })
+export type OperationProblem = ProblemCode | (Pick<ProblemDetails, 'retry' | 'status'> & { code: ProblemCode })
 
 /** What any call may come to that has to ask the store. */
 export const FAILURES = ['idempotency_store_unavailable', 'internal_error'] as const satisfies OperationProblem[]
@@ -97,11 +117,6 @@ const EXAMPLE_DETAILS: Partial<Record<ProblemCode, ProblemDetails>> = {
   restore_in_progress: { afterSeconds: 60 },
 }
 
-export const EXPIRED_REFUND: OperationProblem = {
-  code: 'idempotency_key_expired',
-  resource: { type: 'refund', id: REFUND_ID },
-}
-
 /** An answer with this code, exactly as it would be sent. */
 export function problemExample(of: OperationProblem): { headers: Record<string, string>; body: unknown } {
   const { code, ...own } = typeof of === 'string' ? { code: of } : of
@@ -109,44 +124,80 @@ export function problemExample(of: OperationProblem): { headers: Record<string, 
   return { headers, body: JSON.parse(body) }
 }
 
-export function problemResponses(problems: readonly OperationProblem[], keyed = false): ZodOpenApiResponsesObject {
-  const byStatus = new Map<number, OperationProblem[]>()
-  for (const of of problems) {
-    const status = (typeof of === 'string' ? undefined : of.status) ?? PROBLEMS[codeOf(of)].status
-    byStatus.set(status, [...(byStatus.get(status) ?? []), of])
-  }
-  return Object.fromEntries([...byStatus].map(([status, of]) => [String(status), problemResponse(of, keyed)]))
+/** A response for each status. */
+export function problemResponses(problems: readonly OperationProblem[]): ZodOpenApiResponsesObject {
+  const byStatus = grouped(problems, statusOf)
+  return Object.fromEntries(
+    [...byStatus].map(([status, of]) => [
+      String(status),
+      problemResponse(of, [...of.flatMap(ofAll), ...of.flatMap(ofKey)]),
+    ]),
+  )
 }
 
+/** Made once for each name: the document shares what is the same object. */
+const ranges = new Map<string, ZodOpenApiResponseObject>()
+
+/** For all 4xx and for all 5xx one response each, which calls of this kind share; beside them what a call has of its own. */
+export function rangeResponses(
+  kind: string,
+  common: readonly ProblemCode[],
+  own: readonly ProblemCode[],
+): ZodOpenApiResponsesObject {
+  const statuses = new Set(own.map(statusOf))
+  const explicit = [...new Set([...common, ...own])].filter((code) => statuses.has(statusOf(code)))
+  const inRange = (name: string, range: number) => {
+    const codes = common.filter((code) => Math.floor(statusOf(code) / 100) === range)
+    const response = ranges.get(name) ?? { id: name, ...problemResponse(codes, codes.flatMap(ofAll)) }
+    ranges.set(name, response)
+    return response
+  }
+  return {
+    ...Object.fromEntries(
+      [...grouped(explicit, statusOf)].map(([status, codes]) => [
+        String(status),
+        problemResponse(codes, codes.flatMap(ofAll)),
+      ]),
+    ),
+    '4XX': inRange(`${kind}Refused`, 4),
+    '5XX': inRange('Failed', 5),
+  }
+}
+
+function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => number): Map<number, Item[]> {
+  const groups = new Map<number, Item[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  return groups
+}
+
+const statusOf = (of: OperationProblem): number =>
+  (typeof of === 'string' ? undefined : of.status) ?? PROBLEMS[codeOf(of)].status
 const codeOf = (of: OperationProblem): ProblemCode => (typeof of === 'string' ? of : of.code)
 const adviceOf = (of: OperationProblem): ProblemDetails['retry'] =>
   (typeof of === 'string' ? undefined : of.retry) ?? PROBLEMS[codeOf(of)].retry
 
-function problemResponse(problems: OperationProblem[], keyed: boolean): ZodOpenApiResponseObject {
-  const codes = problems.map(codeOf) as [ProblemCode, ...ProblemCode[]]
-  return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].detail} ${PROBLEMS[code].advice}`).join('\n\n'),
-    headers: headers(...headerNames(problems, keyed)),
-    content: {
-      'application/problem+json': {
-        schema: Problem.and(z.object({ code: z.enum(codes) })),
-        examples: Object.fromEntries(
-          problems.map((of) => [codeOf(of), { summary: PROBLEMS[codeOf(of)].title, value: problemExample(of).body }]),
-        ),
-      },
-    },
-  }
-}
+/** The codes that a response names in its description. */
+export const codesIn = (description: string): ProblemCode[] =>
+  [...description.matchAll(/`(\w+)`:/g)].map(([, code]) => code as ProblemCode)
 
-const headerNames = (problems: OperationProblem[], keyed: boolean): HeaderName[] =>
-  problems.flatMap((of) => [...ownHeaders(codeOf(of), adviceOf(of)), ...(keyed ? keyedHeaders(codeOf(of)) : [])])
+export const problemResponse = (
+  problems: readonly OperationProblem[],
+  names: HeaderName[],
+): ZodOpenApiResponseObject => ({
+  description: problems.map((of) => `\`${codeOf(of)}\`: ${PROBLEMS[codeOf(of)].title}.`).join(' '),
+  ...(names.length > 0 ? { headers: headers(...names) } : {}),
+  content: { 'application/problem+json': { schema: Problem } },
+})
 
-function ownHeaders(code: ProblemCode, advice: ProblemDetails['retry']): HeaderName[] {
-  const names: HeaderName[] = ['x-request-id']
-  if (code === 'unauthenticated') names.push('WWW-Authenticate')
-  if (advice === 'later') names.push('Retry-After')
+function ofAll(of: OperationProblem): HeaderName[] {
+  const names: HeaderName[] = []
+  if (codeOf(of) === 'unauthenticated') names.push('WWW-Authenticate')
+  if (adviceOf(of) === 'later') names.push('Retry-After')
   return names
 }
+
+/** There only where the request has a key that can be read. */
+const ofKey = (of: OperationProblem): HeaderName[] => keyedHeaders(codeOf(of))
 
 /** What the answer to a keyed request tells of its key. */
 export function keyedHeaders(code: ProblemCode): HeaderName[] {

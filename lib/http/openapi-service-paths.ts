@@ -1,7 +1,13 @@
 // What is beside the client API and the operators': the service's own description, its health and its numbers.
 import { z } from 'zod'
-import type { ZodOpenApiPathsObject } from 'zod-openapi'
-import { problemResponses } from './openapi-problem'
+import type { ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi'
+import { problemResponse, problemResponses } from './openapi-problem'
+
+/** What takes no input is refused only as HTTP. */
+const NOT_HTTP: ZodOpenApiResponseObject = {
+  id: 'NotHttp',
+  ...problemResponse(['malformed_request', 'headers_too_large', 'request_timeout', 'method_not_allowed'], []),
+}
 
 export const servicePaths: ZodOpenApiPathsObject = {
   '/api/openapi.json': {
@@ -9,12 +15,14 @@ export const servicePaths: ZodOpenApiPathsObject = {
       operationId: 'getOpenApi',
       tags: ['Service'],
       summary: 'Get the OpenAPI document',
+      description: 'Its `servers` has the address at which it was asked for, or `PUBLIC_URL` where that is set.',
       security: [],
       responses: {
         '200': {
           description: 'The OpenAPI 3.1 document of this API, made from the schemas that validate requests.',
           content: { 'application/json': { schema: z.looseObject({ openapi: z.string() }) } },
         },
+        '4XX': NOT_HTTP,
       },
     },
   },
@@ -47,6 +55,7 @@ export const servicePaths: ZodOpenApiPathsObject = {
       operationId: 'getHealth',
       tags: ['Service'],
       summary: 'Health',
+      description: 'For a supervisor: whether the process lives. It asks neither the store nor the provider.',
       security: [],
       responses: {
         '200': {
@@ -55,6 +64,7 @@ export const servicePaths: ZodOpenApiPathsObject = {
             'application/json': { schema: z.object({ status: z.literal('ok') }), example: { status: 'ok' } },
           },
         },
+        '4XX': NOT_HTTP,
       },
     },
   },
@@ -63,6 +73,7 @@ export const servicePaths: ZodOpenApiPathsObject = {
       operationId: 'getReady',
       tags: ['Service'],
       summary: 'Readiness',
+      description: 'For a load balancer: whether requests should be sent to this node.',
       security: [],
       responses: {
         '200': {
@@ -80,6 +91,7 @@ export const servicePaths: ZodOpenApiPathsObject = {
             },
           },
         },
+        '4XX': NOT_HTTP,
         '503': {
           description: 'Not yet, or not any more.',
           content: {

@@ -20,7 +20,7 @@ const KINDS = ['charge', 'refund'] as const
 const STATUSES = ['succeeded', 'failed'] as const
 const TYPES = ['charge.succeeded', 'charge.failed', 'refund.succeeded', 'refund.failed'] as const
 
-const SandboxEvent = z
+export const SandboxEvent = z
   .object({
     id: text,
     type: z.enum(TYPES),
@@ -40,6 +40,7 @@ const SandboxEvent = z
     path: ['type'],
     message: 'must be what data.kind and data.status say',
   })
+  .meta({ id: 'SandboxEvent', description: 'A charge or a refund that the sandbox booked' })
 export type SandboxEvent = z.infer<typeof SandboxEvent>
 
 export function eventOf(report: DueReport): SandboxEvent {

@@ -208,7 +208,7 @@ describe('an answer of the API', () => {
       expect(answer.headers).toMatchObject({
         'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
         'x-content-type-options': 'nosniff',
-        'cache-control': path === '/api/openapi.json' ? 'public, max-age=300' : 'no-store',
+        'cache-control': path === '/api/openapi.json' ? 'private, max-age=300' : 'no-store',
       })
       expect(answer.headers['x-powered-by']).toBeUndefined()
     },

@@ -87,7 +87,18 @@ export interface Sending {
   signal?: AbortSignal
 }
 
-export function send(url: string | URL, { method = 'GET', headers = {}, body, signal }: Sending = {}): Promise<Answer> {
+/** In the tests of the contract, an answer that the OpenAPI document does not have fails the test that gets it. */
+export async function send(url: string | URL, sending: Sending = {}): Promise<Answer> {
+  const answer = await exchange(url, sending)
+  if (process.env.DOCUMENTED_ANSWERS === 'only') {
+    const { undocumentedIn } = await import('./documented-answer')
+    const undocumented = undocumentedIn({ method: sending.method ?? 'GET', url: String(url), ...answer })
+    if (undocumented.length > 0) throw new Error(`not by the OpenAPI document: ${undocumented.join('; ')}`)
+  }
+  return answer
+}
+
+function exchange(url: string | URL, { method = 'GET', headers = {}, body, signal }: Sending): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const given = Object.entries(headers).filter((header): header is [string, string | string[]] => header[1] != null)
     const request = http.request(url, { method, agent: false, headers: Object.fromEntries(given), signal })

@@ -1,9 +1,9 @@
-import { openApi } from '../../../lib/http/openapi'
-import { json, requestIdOf, toResponse } from '../../../lib/http/respond'
+import { config } from '../../../lib/config'
+import { servedOpenApi } from '../../../lib/http/openapi'
+import { requestIdOf, toResponse } from '../../../lib/http/respond'
 
 export const dynamic = 'force-dynamic'
 
-// Nothing in it depends on the request or on the store: made once, it is there even when the database is not.
-const document = json(200, openApi, { 'cache-control': 'public, max-age=300' })
-
-export const GET = (request: Request): Response => toResponse(document, { 'x-request-id': requestIdOf(request) })
+// It does not need the store: it is there even when the database is not.
+export const GET = (request: Request): Response =>
+  toResponse(servedOpenApi(request, config().publicUrl), { 'x-request-id': requestIdOf(request) })

@@ -1,7 +1,9 @@
 // The OpenAPI document as the reference reads it: references followed, operations in order.
 import type { oas31 } from 'zod-openapi'
 import { openApi } from '../../../lib/http/openapi'
-import type { ProblemCode } from '../../../lib/http/problem'
+import { codesIn } from '../../../lib/http/openapi-problem'
+import { exampleOf } from '../../../lib/http/openapi-shared'
+import { PROBLEMS, type ProblemCode } from '../../../lib/http/problem'
 
 export type Schema = oas31.SchemaObject
 export type Parameter = oas31.ParameterObject
@@ -51,12 +53,36 @@ const operationOf = (path: string, method: Method, of: oas31.OperationObject): O
     .map((parameter) => follow<Parameter>(parameter))
     .sort((a, b) => PLACES.indexOf(a.in) - PLACES.indexOf(b.in)),
   body: of.requestBody ? (follow<oas31.RequestBodyObject>(of.requestBody).content['application/json'] ?? null) : null,
-  answers: Object.entries<Answer>(of.responses ?? {}).map(([status, answer]) => ({
-    status: Number(status),
-    answer,
-    codes: Object.keys(answer.content?.['application/problem+json']?.examples ?? {}) as ProblemCode[],
-  })),
+  answers: answersOf(of.responses ?? {}),
 })
+
+/** By status, also where the document has one response for a range of them. */
+function answersOf(responses: oas31.ResponsesObject): Operation['answers'] {
+  // What is refused as HTTP never comes as far as a call.
+  const refusals = Object.entries(responses).filter(([, { $ref }]) => $ref !== '#/components/responses/NotHttp')
+  const all = refusals.map(([status, response]) => {
+    const answer = follow<Answer>(response)
+    return { status, answer, codes: codesIn(answer.description) }
+  })
+  const explicit = all
+    .filter(({ status }) => /^\d+$/.test(status))
+    .map((one) => ({ ...one, status: Number(one.status) }))
+  const ranged = all
+    .filter(({ status }) => !/^\d+$/.test(status))
+    .flatMap(({ answer, codes }) =>
+      [...new Set(codes.map((code) => PROBLEMS[code].status))].map((status) => ({
+        status,
+        answer,
+        codes: codes.filter((code) => PROBLEMS[code].status === status),
+      })),
+    )
+    .filter(({ status }) => explicit.every((one) => one.status !== status))
+  return [...explicit, ...ranged].sort((a, b) => a.status - b.status)
+}
+
+/** What is sent or answered, by the document's own examples. */
+export const exampleOfContent = ({ example, schema }: oas31.MediaTypeObject): unknown =>
+  example ?? (schema ? exampleOf(schema as Schema, openApi) : undefined)
 
 export const operations: Operation[] = Object.entries(openApi.paths ?? {}).flatMap(([path, item]) =>
   METHODS.flatMap((method) => (item[method] ? [operationOf(path, method, item[method])] : [])),

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { oas31 } from 'zod-openapi'
 import { pretty } from '../_parts/wire'
-import { type Answer, follow, type Operation, type Parameter, type Schema } from './document'
+import { type Answer, exampleOfContent, follow, type Operation, type Parameter, type Schema } from './document'
 
 const AUTHORIZATION: Record<string, string> = {
   apiKey: 'Authorization: Bearer $ONCEOVER_API_KEY',
@@ -19,13 +19,12 @@ export function requestText({ method, path, parameters, scheme, body }: Operatio
   for (const parameter of parameters)
     if (parameter.in === 'header' && parameter.required) lines.push(`${parameter.name}: ${exampleOf(parameter)}`)
   if (!body) return lines.join('\n')
-  return [...lines, 'Content-Type: application/json', '', pretty(body.example)].join('\n')
+  return [...lines, 'Content-Type: application/json', '', pretty(exampleOfContent(body))].join('\n')
 }
 
 export function answerText(status: number, answer: Answer): string | null {
   const body = answer.content?.['application/json']
-  if (body?.example === undefined) return null
-  return wireText(status, headerLines(answer), body.example)
+  return body ? wireText(status, headerLines(answer), exampleOfContent(body)) : null
 }
 
 export function wireText(status: number, headers: string[], body: unknown): string {

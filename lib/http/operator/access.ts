@@ -25,7 +25,9 @@ export const Password = z.string().min(12).max(128).refine(isStorable, 'has a NU
 const actorMembers = { id: z.string(), name: z.string(), role: Role }
 
 /** Whoever signs in is a person, and has an address. */
-export const SignedIn = z.object({ ...actorMembers, email: z.string() }).meta({ id: 'SignedInOperator' })
+export const SignedIn = z
+  .object({ ...actorMembers, email: z.string() })
+  .meta({ id: 'SignedInOperator', description: 'A person who is signed in' })
 export const Credentials = z.strictObject({ email: Email, password: z.string().min(1).max(128) })
 
 const members = {
@@ -36,7 +38,9 @@ const members = {
   disabled: z.boolean(),
   createdAt: z.iso.datetime(),
 }
-const Operator = z.object(members).meta({ id: 'Operator' }) satisfies z.ZodType<OperatorView>
+const Operator = z
+  .object(members)
+  .meta({ id: 'Operator', description: 'A person who operates' }) satisfies z.ZodType<OperatorView>
 const ListedOperatorSchema = z
   .object({
     ...members,
@@ -45,7 +49,10 @@ const ListedOperatorSchema = z
       .array(z.object({ id: z.string(), name: z.string() }))
       .meta({ description: 'Tokens that end with this person' }),
   })
-  .meta({ id: 'ListedOperator' }) satisfies z.ZodType<ListedOperator>
+  .meta({
+    id: 'ListedOperator',
+    description: 'A person who operates, with sessions and tokens',
+  }) satisfies z.ZodType<ListedOperator>
 const Created = z.object({
   ...actorMembers,
   email: z.string(),
@@ -151,12 +158,12 @@ export const updateOperator = operatorCall({
     password: Password.optional(),
     reason: Reason,
   }),
-  bodyExample: { disabled: true, reason: 'Left the company' },
+  bodyExample: { role: 'operator', reason: 'Is on call from now on' },
   answer: {
     status: 200,
     description: 'The operator as it is now.',
     schema: Operator,
-    example: { ...operator, disabled: true },
+    example: operator,
   },
   problems: ['last_admin'],
   does: (services) => services.updateOperator,

@@ -19,7 +19,10 @@ const AuditVerification = z
       }),
     lastHash: z.string().meta({ description: 'The hash of the last entry in order, to be noted elsewhere' }),
   })
-  .meta({ id: 'AuditVerification' }) satisfies z.ZodType<Verification>
+  .meta({
+    id: 'AuditVerification',
+    description: 'Whether the audit log is what was written',
+  }) satisfies z.ZodType<Verification>
 
 export const verifyAudit = operatorCall({
   method: 'GET',

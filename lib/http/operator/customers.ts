@@ -43,7 +43,7 @@ export const eraseCustomer = operatorCall({
           .array(z.object({ id: z.string(), state: z.enum(STATES) }))
           .meta({ description: 'Keys that are not final yet, at most 100: nothing of theirs is erased' }),
       })
-      .meta({ id: 'Erasure' }),
+      .meta({ id: 'Erasure', description: 'What was erased of a customer, and what could not be' }),
     example: {
       customerId: 'cus_1042',
       tenantId: 'ten_01jcq1w4z7b0d3f6h9k2n5q8s1',

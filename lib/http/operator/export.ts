@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { ExportedKey } from '../../console/export-keys'
 import { KeyFilter } from '../../console/keys-filter'
 import { OperatorRecord } from '../../console/record-view'
+import { ORDER_ID } from '../openapi-examples'
 import { operatorRecord } from '../openapi-operator-examples'
 import { operatorCall } from '../operator-call'
 import type { Streamed } from '../respond'
@@ -13,7 +14,7 @@ const MOST_IDS = 200
 const RecordId = z.string().regex(/^idem_[0-9a-z]{26}$/, 'must be the id of a record')
 
 const Query = KeyFilter.extend({
-  format: z.enum(['csv', 'json']).default('csv'),
+  format: z.enum(['csv', 'json']).default('csv').meta({ description: 'What kind of file' }),
   sort: z
     .enum(['-createdAt', 'createdAt'])
     .default('-createdAt')
@@ -23,20 +24,23 @@ const Query = KeyFilter.extend({
       error: `must be one to ${MOST_IDS} ids of records`,
     })
     .optional()
-    .meta({ description: `Only these records, at most ${MOST_IDS}; then no filter is asked` }),
+    .meta({
+      description: `Only these records, at most ${MOST_IDS}; then no filter is asked`,
+      override: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_IDS, anyOf: undefined },
+    }),
 })
 
 const Exported = OperatorRecord.extend({
-  tenant: z.string().meta({ description: 'Its name' }),
-  orderId: z.string().nullable(),
-  amountCents: z.int().nullable(),
-  currency: z.string().nullable(),
-}).meta({ id: 'ExportedKey' }) satisfies z.ZodType<ExportedKey>
+  tenant: z.string().meta({ description: 'Its name', example: 'demo' }),
+  orderId: z.string().nullable().meta({ example: ORDER_ID }),
+  amountCents: z.int().nullable().meta({ example: 2500 }),
+  currency: z.string().nullable().meta({ example: 'USD' }),
+}).meta({ id: 'ExportedKey', description: 'A record and what it is about' }) satisfies z.ZodType<ExportedKey>
 
 const example: ExportedKey = {
   ...operatorRecord,
   tenant: 'demo',
-  orderId: operatorRecord.resource?.id ?? null,
+  orderId: ORDER_ID,
   amountCents: 2500,
   currency: 'USD',
 }
@@ -152,7 +156,7 @@ export const exportKeys = operatorCall({
     description: 'The keys, one after the other.',
     schema: z.array(Exported),
     example: [example],
-    alsoAs: { 'text/csv': csvHead + csvRow(example) },
+    alsoAs: { 'text/csv': csvHead },
   },
   does: (services) => services.exportKeys,
   input: ({ query: { format, sort, id, ...filter } }) => ({ filter, sort, ids: id }),

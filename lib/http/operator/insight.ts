@@ -10,7 +10,7 @@ import { encodeCursor } from '../cursor'
 import { auditEntry, discrepancy, misuse, stats } from '../openapi-operator-examples'
 import { operatorCall } from '../operator-call'
 import { isStorable } from '../validate'
-import { reasonOf } from './key-actions'
+import { Reasoned } from './key-actions'
 import { cursorOf, listOf, PageQuery, pageOf, withCursor } from './paging'
 
 const tag = 'Operators: insight'
@@ -22,7 +22,7 @@ const tenant = text.optional().meta({ description: 'A tenant’s id or name' })
 const endpoint = text.optional().meta({ description: 'An endpoint, or a part of its name' })
 const recordId = text.optional().meta({ description: 'The id of a record' })
 
-const limit = z.coerce.number().int().min(1).max(200).default(50)
+const limit = z.coerce.number().int().min(1).max(200).default(50).meta({ description: 'How many at most' })
 
 export const showStats = operatorCall({
   method: 'GET',
@@ -85,7 +85,10 @@ export const listDiscrepancies = operatorCall({
   summary: 'List discrepancies',
   description: 'What the ledger comparison and contradicting evidence found, newest first.',
   role: 'viewer',
-  query: PageQuery.extend({ state: z.enum(DISCREPANCY_STATES).default('open'), recordId }),
+  query: PageQuery.extend({
+    state: z.enum(DISCREPANCY_STATES).default('open').meta({ description: 'Open ones, closed ones or all' }),
+    recordId,
+  }),
   answer: {
     status: 200,
     description: 'A page of them.',
@@ -106,7 +109,7 @@ export const closeDiscrepancy = operatorCall({
   description: 'Once you know what happened. Nothing else changes, and it is not opened again when it is found again.',
   role: 'operator',
   params: { id: DISCREPANCY },
-  body: z.strictObject({ reason: reasonOf(1) }),
+  body: Reasoned,
   bodyExample: { reason: 'refunded by hand at the provider' },
   answer: {
     status: 200,
@@ -138,9 +141,9 @@ export const listAudit = operatorCall({
   role: 'viewer',
   query: z.strictObject({
     actor: text.optional().meta({ description: 'An operator’s or a token’s id, or its name or e-mail address now' }),
-    action: text.optional().meta({ example: 'key.resolve' }),
+    action: text.optional().meta({ description: 'What was done', example: 'key.resolve' }),
     target: text.optional().meta({ description: 'The id of what it was done to' }),
-    outcome: z.enum(AUDIT_OUTCOMES).optional(),
+    outcome: z.enum(AUDIT_OUTCOMES).optional().meta({ description: 'What was done, or what was refused' }),
     limit,
     cursor: cursorOf(AuditPosition),
   }),

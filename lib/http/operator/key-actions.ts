@@ -5,7 +5,7 @@ import { OperatorRecord } from '../../console/record-view'
 import { STATES } from '../../idempotency/states'
 import { incompletenessOf, RESOLUTIONS } from '../../reconciliation/resolve'
 import { KEY, order } from '../openapi-examples'
-import { keyDetail, operatorRecord } from '../openapi-operator-examples'
+import { operatorRecord } from '../openapi-operator-examples'
 import { operatorCall } from '../operator-call'
 import { PROBLEMS } from '../problem'
 import { isStorable } from '../validate'
@@ -22,11 +22,20 @@ export const reasonOf = (min: number) =>
     .refine(isStorable, 'has a NUL or a lone surrogate')
     .meta({ description: 'Why, for the audit log' })
 
+/** The bodies that several calls take. */
+export const Reasoned = z.strictObject({ reason: reasonOf(1) }).meta({ id: 'Reasoned', description: 'Why it is done' })
+export const MaybeReasoned = z
+  .strictObject({ reason: reasonOf(1).optional() })
+  .meta({ id: 'MaybeReasoned', description: 'Why it is done, if there is more to say than that it is' })
+
 const Version = z
   .int()
   .min(0)
   .max(MAX_INT4)
   .meta({ description: 'Of the record that you decide about, as you loaded it' })
+const Decision = z
+  .strictObject({ reason: reasonOf(1), version: Version })
+  .meta({ id: 'Decision', description: 'What is decided about a record as it was loaded, and why' })
 const ProviderRef = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
 const Resolution = z.enum(RESOLUTIONS)
 export const AcceptedMoney = z.strictObject({
@@ -49,7 +58,7 @@ export const reconcileKey = operatorCall({
     'provider says and changes nothing. Nor does an ask without an answer: it does not count as a look-up, and ' +
     '`reconcileAfter` stays. At most once a second for each key.',
   role: 'operator',
-  body: z.strictObject({ reason: reasonOf(1).optional() }),
+  body: MaybeReasoned,
   bodyExample: { reason: 'the customer is on the phone' },
   answer: {
     status: 200,
@@ -70,7 +79,7 @@ export const reconcileKey = operatorCall({
       state: 'completed',
       ref: REF,
       object: { amountCents: order.amountCents, currency: order.currency, createdAt: order.createdAt },
-      evidence: keyDetail.evidence,
+      evidence: [],
     },
   },
   problems: ['nothing_to_ask', 'rate_limited'],
@@ -135,7 +144,7 @@ export const previewResolution = operatorCall({
   description: 'What the next request with the key would get, and what would become of its order or refund.',
   role: 'viewer',
   query: z.strictObject({
-    verdict: Resolution,
+    verdict: Resolution.meta({ description: 'As for the decision' }),
     providerRef: z
       .union([ProviderRef, z.literal('').transform(() => undefined)])
       .optional()
@@ -171,7 +180,7 @@ export const previewResolution = operatorCall({
         ),
         keptSeconds: z.number().nullable().meta({ description: 'For how long the key is kept from then on' }),
       })
-      .meta({ id: 'ResolutionPreview' }),
+      .meta({ id: 'ResolutionPreview', description: 'What a decision would do' }),
     example: {
       allowed: true,
       refusal: null,
@@ -211,13 +220,13 @@ export const runKeyAgain = operatorCall({
     'itself until its creation plus its retention; after that it is a dead letter until it expires, and this is the ' +
     'way to run it once more.',
   role: 'operator',
-  body: z.strictObject({ reason: reasonOf(1), version: Version }),
+  body: Decision,
   bodyExample: { reason: 'The provider is back.', version: 4 },
   answer: {
     status: 200,
     description: 'The record as it is now.',
     schema: OperatorRecord,
-    example: { ...operatorRecord, state: 'failed_retryable', version: 5 },
+    example: operatorRecord,
   },
   problems: ['changed_since_loaded', 'not_runnable'],
   does: (services) => services.runKeyAgain,
@@ -235,13 +244,13 @@ export const resumeKey = operatorCall({
     'Dead letters resume by themselves when the provider answers look-ups again after an outage, except ' +
     'those whose `lastErrorCode` is `amount_differs` or `restored_differs`.',
   role: 'operator',
-  body: z.strictObject({ reason: reasonOf(1), version: Version }),
+  body: Decision,
   bodyExample: { reason: 'The provider has corrected its index.', version: 4 },
   answer: {
     status: 200,
     description: 'The record as it is now.',
     schema: OperatorRecord,
-    example: { ...operatorRecord, state: 'unknown', version: 5 },
+    example: operatorRecord,
   },
   problems: ['changed_since_loaded', 'not_dead_lettered'],
   does: (services) => services.resumeKey,
@@ -258,13 +267,13 @@ export const expireKey = operatorCall({
     'Of a completed key, or of one that is proven not executed. The stored request and answer are erased, and every ' +
     'further request with the key gets 410.',
   role: 'operator',
-  body: z.strictObject({ reason: reasonOf(1), version: Version }),
+  body: Decision,
   bodyExample: { reason: 'The tenant asked for its data to be erased.', version: 4 },
   answer: {
     status: 200,
     description: 'The record as it is now.',
     schema: OperatorRecord,
-    example: { ...operatorRecord, state: 'expired', version: 5 },
+    example: operatorRecord,
   },
   problems: ['changed_since_loaded', 'not_expirable'],
   does: (services) => services.expireKey,

@@ -8,7 +8,7 @@ import { OperatorRecord } from '../../console/record-view'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { keyDetail, operatorRecord } from '../openapi-operator-examples'
 import { operatorCall } from '../operator-call'
-import { reasonOf } from './key-actions'
+import { Reasoned } from './key-actions'
 
 const RECORD = /^idem_[0-9a-z]{26}$/
 
@@ -17,7 +17,7 @@ const KeysQuery = KeyFilter.extend({
   sort: z.enum(KEY_SORTS).default('-createdAt').meta({
     description: 'A sort filters nothing: rows without its value come last, newest first',
   }),
-  limit: z.coerce.number().int().min(1).max(LONGEST_PAGE).default(50),
+  limit: z.coerce.number().int().min(1).max(LONGEST_PAGE).default(50).meta({ description: 'How many at most' }),
   cursor: z
     .string()
     .optional()
@@ -77,7 +77,7 @@ export const unmaskKey = operatorCall({
   description: 'The audit log says who read it and why. It is shown once for an Idempotency-Key, and never stored.',
   role: 'operator',
   params: { id: RECORD },
-  body: z.strictObject({ reason: reasonOf(1) }),
+  body: Reasoned,
   bodyExample: { reason: 'the customer disputes the payment method' },
   answer: {
     status: 200,

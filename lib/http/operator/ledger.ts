@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { keyDetail } from '../openapi-operator-examples'
 import { operatorCall } from '../operator-call'
-import { reasonOf } from './key-actions'
+import { Reasoned } from './key-actions'
 
 const LedgerEntry = z
   .object({
@@ -17,7 +17,7 @@ const LedgerEntry = z
     reversalOf: z.string().nullable().meta({ description: 'The entry that it takes back' }),
     createdAt: z.iso.datetime(),
   })
-  .meta({ id: 'ReversingEntry' })
+  .meta({ id: 'ReversingEntry', description: 'A booking that takes another one back' })
 
 const [booked] = keyDetail.ledger
 
@@ -33,7 +33,7 @@ export const reverseEntry = operatorCall({
     '`paid_without_charge` opens. What the provider itself confirmed is not reversible.',
   params: { id: /^pay_[0-9a-z]{26}$/ },
   role: 'admin',
-  body: z.strictObject({ reason: reasonOf(1) }),
+  body: Reasoned,
   bodyExample: { reason: 'The reference belongs to another customer’s key.' },
   answer: {
     status: 201,

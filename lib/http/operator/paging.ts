@@ -19,7 +19,13 @@ export const cursorOf = <Position extends z.ZodType>(position: Position, name = 
     .meta({ type: 'string', description: `\`${name}\` of the page before` })
 
 export const PageQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(100).default(50),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(50)
+    .meta({ description: 'How many at most', param: { id: 'PageLimit' } }),
   cursor: cursorOf(Cursor),
 })
 

@@ -7,7 +7,7 @@ import { RUN_KINDS, RUN_STATES } from '../../maintenance/runs'
 import { encodeCursor } from '../cursor'
 import { operatorCall } from '../operator-call'
 import { isStorable } from '../validate'
-import { reasonOf } from './key-actions'
+import { MaybeReasoned, reasonOf } from './key-actions'
 import { cursorOf } from './paging'
 
 const RUN = /^run_[0-9a-z]{26}$/
@@ -29,7 +29,14 @@ const members = {
   reason: z.string().nullable(),
   error: z.string().nullable().meta({ description: 'Why it failed' }),
 }
-export const Run = z.object(members).meta({ id: 'Run' })
+export const Run = z.object(members).meta({ id: 'Run', description: 'Work on many records' })
+
+const RunRequest = z
+  .strictObject({
+    dryRun: z.boolean().default(false).meta({ description: 'Find what there is to do, and change nothing' }),
+    reason: reasonOf(1).optional(),
+  })
+  .meta({ id: 'RunRequest', description: 'A run by hand' })
 
 const RunItem = z
   .object({
@@ -44,7 +51,7 @@ const RunItem = z
       .meta({ description: 'null while it is not done' }),
     doneAt: z.iso.datetime().nullable(),
   })
-  .meta({ id: 'RunItem' })
+  .meta({ id: 'RunItem', description: 'What became of one key in a run' })
 
 export const run: z.infer<typeof Run> = {
   id: 'run_01jcq3a1b4d7f0h3k6n9q2s5v8',
@@ -102,9 +109,9 @@ const runDaemon = (kind: DaemonKind) =>
       `${WORDS[kind].description} A dry run finds with the very predicate of the run, and changes nothing. Answers ` +
       'when the run has ended, or after ten seconds while it goes on.',
     role: 'operator',
-    body: z.strictObject({ dryRun: z.boolean().default(false), reason: reasonOf(1).optional() }),
+    body: RunRequest,
     bodyExample: { dryRun: false, reason: 'after the outage' },
-    answer: { status: 201, description: 'The run.', schema: Run, example: { ...run, kind } },
+    answer: { status: 201, description: 'The run.', schema: Run, example: run },
     does: (services) => services.runDaemon[kind],
     input: ({ body }) => body,
   })
@@ -162,20 +169,21 @@ export const listRuns = operatorCall({
   description: 'Newest first. Scheduled runs that found nothing to do are forgotten after an hour.',
   role: 'viewer',
   query: z.strictObject({
-    kind: z.enum(RUN_KINDS).optional(),
-    state: z.enum(RUN_STATES).optional(),
+    kind: z.enum(RUN_KINDS).optional().meta({ description: 'Runs of one kind' }),
+    state: z.enum(RUN_STATES).optional().meta({ description: 'Runs in one state' }),
     dryRun: z
       .enum(['true', 'false'])
       .optional()
-      .transform((word) => (word === undefined ? undefined : word === 'true')),
-    limit: z.coerce.number().int().min(1).max(200).default(50),
+      .transform((word) => (word === undefined ? undefined : word === 'true'))
+      .meta({ description: 'Dry runs, or the others', override: { type: 'boolean', enum: undefined } }),
+    limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: 'How many at most' }),
     cursor: cursorOf(Cursor),
   }),
   answer: {
     status: 200,
     description: 'A page of runs.',
     schema: z.object({ items: z.array(Run), nextCursor: z.string().nullable() }),
-    example: { items: [run], nextCursor: null },
+    example: { items: [bulkRun], nextCursor: null },
   },
   does: (services) => services.listRuns,
   input: ({ query: { limit, cursor, ...filter } }) => ({ filter, limit, after: cursor ?? null }),
@@ -192,7 +200,7 @@ export const showRun = operatorCall({
   params: { id: RUN },
   role: 'viewer',
   query: z.strictObject({
-    limit: z.coerce.number().int().min(1).max(200).default(50),
+    limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: 'How many at most' }),
     itemsCursor: cursorOf(z.int().min(0).max(1_000_000), 'nextItemsCursor'),
   }),
   answer: {
@@ -204,7 +212,7 @@ export const showRun = operatorCall({
         items: z.array(RunItem).optional().meta({ description: 'Of a bulk run: its keys' }),
         nextItemsCursor: z.string().nullable().optional(),
       })
-      .meta({ id: 'RunWithItems' }),
+      .meta({ id: 'RunWithItems', description: 'A run with a page of its keys' }),
     example: {
       ...bulkRun,
       items: [
@@ -235,7 +243,7 @@ export const abortRun = operatorCall({
     'It ends after the batch that it is in. What it has done stays done. A run of kind `restore` can’t be stopped.',
   params: { id: RUN },
   role: 'operator',
-  body: z.strictObject({ reason: reasonOf(1).optional() }),
+  body: MaybeReasoned,
   bodyExample: { reason: 'the wrong filter' },
   answer: { status: 200, description: 'The run, which is about to end.', schema: Run, example: bulkRun },
   problems: ['already_ended', 'not_abortable'],

@@ -17,7 +17,7 @@ const SandboxCharge = z
     kind: z.enum(['charge', 'refund']),
     createdAt: z.iso.datetime(),
   })
-  .meta({ id: 'SandboxCharge' }) satisfies z.ZodType<SandboxChargeView>
+  .meta({ id: 'SandboxCharge', description: 'What the sandbox booked' }) satisfies z.ZodType<SandboxChargeView>
 
 const Position = z.object({
   createdAt: z.iso.datetime().refine((at) => !at.startsWith('0000')),
@@ -41,7 +41,7 @@ export const listSandboxCharges = operatorCall({
       .max(64)
       .refine(isStorable, 'has a NUL or a lone surrogate')
       .meta({ description: 'The customer', example: 'cus_1042' }),
-    limit: z.coerce.number().int().min(1).max(LIST_MAX).default(LIST_MAX),
+    limit: z.coerce.number().int().min(1).max(LIST_MAX).default(LIST_MAX).meta({ description: 'How many at most' }),
     cursor: cursorOf(Position),
   }),
   answer: {

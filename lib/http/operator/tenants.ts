@@ -47,12 +47,16 @@ const ApiKey = z
     revokedAt: z.iso.datetime().nullable(),
     lastUsedAt: z.iso.datetime().nullable().meta({ description: 'To the minute' }),
   })
-  .meta({ id: 'ApiKey' }) satisfies z.ZodType<ApiKeyView>
-const Tenant = z.object(tenantMembers).meta({ id: 'Tenant' }) satisfies z.ZodType<TenantView>
-const ListedTenantSchema = z.object(listedMembers).meta({ id: 'ListedTenant' }) satisfies z.ZodType<ListedTenant>
+  .meta({ id: 'ApiKey', description: 'An API key, without its secret' }) satisfies z.ZodType<ApiKeyView>
+const Tenant = z
+  .object(tenantMembers)
+  .meta({ id: 'Tenant', description: 'A tenant and its limits' }) satisfies z.ZodType<TenantView>
+const ListedTenantSchema = z
+  .object(listedMembers)
+  .meta({ id: 'ListedTenant', description: 'A tenant, with how much it has' }) satisfies z.ZodType<ListedTenant>
 const TenantWithKeys = z
   .object({ ...listedMembers, apiKeys: z.array(ApiKey) })
-  .meta({ id: 'TenantWithApiKeys' }) satisfies z.ZodType<TenantDetail>
+  .meta({ id: 'TenantWithApiKeys', description: 'A tenant with its API keys' }) satisfies z.ZodType<TenantDetail>
 
 const tenant: TenantView = {
   id: 'ten_01jcq1x5a8c1e4g7j0m3p6r9t2',
@@ -137,12 +141,12 @@ export const updateTenant = operatorCall({
   params: { id: TENANT },
   role: 'admin',
   body: z.strictObject({ name: Name.optional(), ...settings, reason: Reason }),
-  bodyExample: { retentionHours: null, disabled: true, reason: 'Has left us' },
+  bodyExample: { retentionHours: 72, reason: 'They asked for three days' },
   answer: {
     status: 200,
     description: 'The tenant as it is now.',
     schema: Tenant,
-    example: { ...tenant, retentionHours: null, disabled: true },
+    example: tenant,
   },
   problems: ['already_exists'],
   does: (services) => services.updateTenant,

@@ -22,7 +22,7 @@ const Token = z
     revokedAt: z.iso.datetime().nullable(),
     lastUsedAt: z.iso.datetime().nullable().meta({ description: 'To the minute' }),
   })
-  .meta({ id: 'OperatorToken' }) satisfies z.ZodType<TokenView>
+  .meta({ id: 'OperatorToken', description: 'A token for scripts, without its secret' }) satisfies z.ZodType<TokenView>
 const Created = z.object({
   id: z.string(),
   name: z.string(),
