@@ -88,6 +88,7 @@ export const operations: Operation[] = Object.entries(openApi.paths ?? {}).flatM
   METHODS.flatMap((method) => (item[method] ? [operationOf(path, method, item[method])] : [])),
 )
 
-export const tags = openApi.tags ?? []
+/** Webhooks are in the guide: nobody calls them. */
+export const tags = (openApi.tags ?? []).filter(({ name }) => operations.some(({ tag }) => tag === name))
 
 export const schemaNamed = (name: string): Schema => follow<Schema>({ $ref: `#/components/schemas/${name}` })
