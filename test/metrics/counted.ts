@@ -22,13 +22,14 @@ export async function openCounted() {
 
   const sqlOf = <Row>(text: string, ...values: unknown[]) => runSql<Row>(database.url, text, values)
 
-  /** What this tenant's counters are, without those at zero. */
+  /** What this tenant's counters of the boundary are, without those at zero. */
   async function counters(endpoint = ORDERS): Promise<Counts> {
     const counts: Counts = {}
-    for (const { name, values } of await node.metrics.registry.getMetricsAsJSON())
+    for (const { name, values } of await node.metrics.registry.getMetricsAsJSON()) {
+      const [, counter] = /^api_idempotency_(.*)_total$/.exec(name) ?? []
       for (const { value, labels } of values)
-        if (name.endsWith('_total') && value > 0 && labels.tenant === tenant.id && labels.endpoint === endpoint)
-          counts[name.replace(/^api_idempotency_(.*)_total$/, '$1')] = value
+        if (counter && value > 0 && labels.tenant === tenant.id && labels.endpoint === endpoint) counts[counter] = value
+    }
     return counts
   }
 
