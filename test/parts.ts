@@ -64,6 +64,8 @@ export const PARTS: readonly Part[] = [
     minutes: 3.2,
     workers: 3,
     shared: true,
+    // A node starts in a second, and in minutes where many others do.
+    limitMinutes: 5,
     env: DOCUMENTED,
   },
   {
@@ -73,6 +75,7 @@ export const PARTS: readonly Part[] = [
     files: [...scenarios('two-nodes', 'bulk-run', 'start-and-stop'), ...MAIN_WAY],
     minutes: 1.1,
     workers: 3,
+    limitMinutes: 5,
   },
   {
     name: 'crash',

@@ -64,7 +64,7 @@ const ended = (id: string) =>
       expect(run?.finishedAt).not.toBeNull()
       return run!
     },
-    { timeout: 9000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 const liveKeys = () =>
   bench.rows<{ id: string }>(`SELECT id FROM api_keys WHERE name = $1 AND revoked_at IS NULL`, [KEY_NAME])
