@@ -143,6 +143,15 @@ export const PARTS: readonly Part[] = [
     limitMinutes: 10,
   },
   {
+    name: 'generators',
+    command: 'proof',
+    what: 'clients that generators make of the OpenAPI document; needs the npm registry',
+    files: scenarios('generators'),
+    minutes: 1,
+    workers: 1,
+    limitMinutes: 10,
+  },
+  {
     name: 'readers',
     command: 'proof',
     what: 'orders while many read',

@@ -1,7 +1,7 @@
 // The calls of the operator API, from the descriptions that their routes are made of.
 import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi'
-import { FAILURES, rangeResponses } from './openapi-problem'
+import { FAILURES, sharedProblemResponses } from './openapi-problem'
 import type { AnyOperatorCall } from './operator-call'
 import { OPERATOR_CALLS } from './operator-calls'
 import type { ProblemCode } from './problem'
@@ -88,7 +88,7 @@ function operationOf(call: AnyOperatorCall): ZodOpenApiOperationObject {
           ? { content: { 'application/json': { schema, ...(example ? { example } : {}) }, ...otherForms(alsoAs) } }
           : {}),
       },
-      ...rangeResponses(call.method === 'GET' ? 'Read' : 'Change', call.method === 'GET' ? READ : CHANGE, [
+      ...sharedProblemResponses(call.method === 'GET' ? 'Read' : 'Change', call.method === 'GET' ? READ : CHANGE, [
         ...(call.showsSecret ? (['already_created'] as const) : []),
         ...(call.problems ?? []),
       ]),

@@ -136,20 +136,22 @@ export function problemResponses(problems: readonly OperationProblem[]): ZodOpen
 }
 
 /** Made once for each name: the document shares what is the same object. */
-const ranges = new Map<string, ZodOpenApiResponseObject>()
+const shared = new Map<string, ZodOpenApiResponseObject>()
 
-/** For all 4xx and for all 5xx one response each, which calls of this kind share; beside them what a call has of its own. */
-export function rangeResponses(
+/**
+ * One response for the problems that calls of this kind share, beside it what a call has of its own. It is the default
+ * and none for 4XX and 5XX, which some generators write out as a number. A 401 is always named: linters ask for a 4xx.
+ */
+export function sharedProblemResponses(
   kind: string,
   common: readonly ProblemCode[],
   own: readonly ProblemCode[],
 ): ZodOpenApiResponsesObject {
   const statuses = new Set(own.map(statusOf))
   const explicit = [...new Set([...common, ...own])].filter((code) => statuses.has(statusOf(code)))
-  const inRange = (name: string, range: number) => {
-    const codes = common.filter((code) => Math.floor(statusOf(code) / 100) === range)
-    const response = ranges.get(name) ?? { id: name, ...problemResponse(codes, codes.flatMap(ofAll)) }
-    ranges.set(name, response)
+  const named = (id: string, codes: readonly ProblemCode[]) => {
+    const response = shared.get(id) ?? { id, ...problemResponse(codes, codes.flatMap(ofAll)) }
+    shared.set(id, response)
     return response
   }
   return {
@@ -159,8 +161,11 @@ export function rangeResponses(
         problemResponse(codes, codes.flatMap(ofAll)),
       ]),
     ),
-    '4XX': inRange(`${kind}Refused`, 4),
-    '5XX': inRange('Failed', 5),
+    '401': named('SignedOut', ['unauthenticated']),
+    default: named(
+      `${kind}Failed`,
+      common.filter((code) => code !== 'unauthenticated'),
+    ),
   }
 }
 

@@ -4,9 +4,9 @@ import type { ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openap
 import { problemResponse, problemResponses } from './openapi-problem'
 
 /** What takes no input is refused only as HTTP. */
-const NOT_HTTP: ZodOpenApiResponseObject = {
-  id: 'NotHttp',
-  ...problemResponse(['malformed_request', 'headers_too_large', 'request_timeout', 'method_not_allowed'], []),
+const NOT_HTTP: Record<string, ZodOpenApiResponseObject> = {
+  '405': { id: 'MethodNotAllowed', ...problemResponse(['method_not_allowed'], []) },
+  default: { id: 'NotHttp', ...problemResponse(['malformed_request', 'headers_too_large', 'request_timeout'], []) },
 }
 
 export const servicePaths: ZodOpenApiPathsObject = {
@@ -22,7 +22,7 @@ export const servicePaths: ZodOpenApiPathsObject = {
           description: 'The OpenAPI 3.1 document of this API, made from the schemas that validate requests.',
           content: { 'application/json': { schema: z.looseObject({ openapi: z.string() }) } },
         },
-        '4XX': NOT_HTTP,
+        ...NOT_HTTP,
       },
     },
   },
@@ -64,7 +64,7 @@ export const servicePaths: ZodOpenApiPathsObject = {
             'application/json': { schema: z.object({ status: z.literal('ok') }), example: { status: 'ok' } },
           },
         },
-        '4XX': NOT_HTTP,
+        ...NOT_HTTP,
       },
     },
   },
@@ -91,7 +91,7 @@ export const servicePaths: ZodOpenApiPathsObject = {
             },
           },
         },
-        '4XX': NOT_HTTP,
+        ...NOT_HTTP,
         '503': {
           description: 'Not yet, or not any more.',
           content: {

@@ -91,13 +91,12 @@ function undescribedIn(schema: Node, path: string): string[] {
   return [...own, ...members.flatMap(([name, member]) => (member.$ref ? [] : undescribedIn(member, `${path}.${name}`)))]
 }
 
-const isRange = (status: string): boolean => status.endsWith('XX')
 const isProblem = ({ content }: Response): boolean => 'application/problem+json' in (content ?? {})
 
-/** Every code with its status: a range stands for the statuses that its codes have. */
+/** Every code with its status: a default stands for the statuses that its codes have. */
 const documented = everything.flatMap(({ responses }) =>
   responses.flatMap(({ status, response }) =>
-    codesIn(response.description).map((code) => `${isRange(status) ? PROBLEMS[code].status : status} ${code}`),
+    codesIn(response.description).map((code) => `${status === 'default' ? PROBLEMS[code].status : status} ${code}`),
   ),
 )
 

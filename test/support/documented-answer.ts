@@ -95,7 +95,7 @@ function undocumentedOf({ operation, at }: Documented, { status, headers, bytes 
   // What is refused as HTTP never came as far as the call.
   if (NOT_HTTP.includes(problem?.code)) return []
   const responses = (operation.responses ?? {}) as Record<string, oas31.ResponseObject | oas31.ReferenceObject>
-  const key = [String(status), `${Math.floor(status / 100)}XX`].find((name) => responses[name])
+  const key = [String(status), 'default'].find((name) => responses[name])
   if (!key) return ['the status is not documented']
   const response = followed<oas31.ResponseObject>(responses[key]!, [...at, 'responses', key])
   return [

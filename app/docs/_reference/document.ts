@@ -56,18 +56,20 @@ const operationOf = (path: string, method: Method, of: oas31.OperationObject): O
   answers: answersOf(of.responses ?? {}),
 })
 
-/** By status, also where the document has one response for a range of them. */
+/** What is refused as HTTP never comes as far as a call. */
+const OF_HTTP = ['MethodNotAllowed', 'NotHttp'].map((name) => `#/components/responses/${name}`)
+
+/** By status, also where the document has one response for several. */
 function answersOf(responses: oas31.ResponsesObject): Operation['answers'] {
-  // What is refused as HTTP never comes as far as a call.
-  const refusals = Object.entries(responses).filter(([, { $ref }]) => $ref !== '#/components/responses/NotHttp')
-  const all = refusals.map(([status, response]) => {
+  const ofTheCall = Object.entries(responses).filter(([, { $ref }]) => !OF_HTTP.includes($ref))
+  const all = ofTheCall.map(([status, response]) => {
     const answer = follow<Answer>(response)
     return { status, answer, codes: codesIn(answer.description) }
   })
   const explicit = all
     .filter(({ status }) => /^\d+$/.test(status))
     .map((one) => ({ ...one, status: Number(one.status) }))
-  const ranged = all
+  const shared = all
     .filter(({ status }) => !/^\d+$/.test(status))
     .flatMap(({ answer, codes }) =>
       [...new Set(codes.map((code) => PROBLEMS[code].status))].map((status) => ({
@@ -77,7 +79,7 @@ function answersOf(responses: oas31.ResponsesObject): Operation['answers'] {
       })),
     )
     .filter(({ status }) => explicit.every((one) => one.status !== status))
-  return [...explicit, ...ranged].sort((a, b) => a.status - b.status)
+  return [...explicit, ...shared].sort((a, b) => a.status - b.status)
 }
 
 /** What is sent or answered, by the document's own examples. */
