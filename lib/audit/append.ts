@@ -3,7 +3,7 @@
 //
 // An entry is the last thing that a transaction writes: it locks the end of the chain until the commit.
 import sql, { type Sql } from 'sql-template-tag'
-import type { Store } from '../db/store'
+import type { Reads, Store } from '../db/store'
 import type { Actor } from '../operators/actor'
 
 export interface NewEntry {
@@ -40,10 +40,16 @@ export const audited = (entry: NewEntry, from: Sql, after?: Sql, before?: Sql): 
   INSERT INTO audit_entries ${COLUMNS} SELECT ${values(entry, after, before)} FROM ${from}
 )`
 
-/** For what changes nothing of ours by itself. */
+/** In the transaction of the change that it tells of, as its last statement; by itself for what changes nothing of ours. */
 export async function appendAudit(store: Pick<Store, 'query'>, entry: NewEntry): Promise<void> {
   await store.query(sql`INSERT INTO audit_entries ${COLUMNS} VALUES (${values(entry)})`)
 }
+
+/** The entry of a move of a record: what it made of the record is what the record is then. */
+export const auditMove =
+  (entry: NewEntry, more: object = {}) =>
+  (tx: Reads, { state, version }: { state: string; version: number }): Promise<void> =>
+    appendAudit(tx, { ...entry, after: { state, version, ...more } })
 
 /**
  * A refusal: one entry for each actor, action and minute of the database's clock, however many nodes meet it, and a count

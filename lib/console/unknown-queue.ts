@@ -2,7 +2,7 @@
 // then the others, by when they are asked about next. A page of each: whoever wants all of them takes the list of keys.
 import sql, { raw, type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
-import { UNKNOWN_SINCE } from '../idempotency/sql/event'
+import { UNKNOWN_SINCE } from '../idempotency/store/event'
 import { instant } from './instant'
 
 export interface QueuedKey {

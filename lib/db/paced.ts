@@ -1,8 +1,7 @@
 // A store for work that nothing waits for: one statement at a time, and after each a rest of twice the time that it and
 // its reader took. However many ask, they leave two thirds of the room in process and database to others.
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
-import type { Store } from './store'
-import type { Statement } from './together'
+import type { Statement, Store } from './store'
 
 const REST = 2
 

@@ -9,6 +9,11 @@ const NO_DATABASE = '3D000'
 const RETRYABLE = new Set(['40001', '40P01'])
 /** A read-only server: a primary that was demoted under us. */
 const READ_ONLY = '25006'
+/** A lock was not to be had in time. */
+const NO_LOCK = '55P03'
+/** The server ended a transaction in which nothing was sent for too long. */
+const IDLE_IN_TRANSACTION = '25P03'
+const UNAVAILABLE = new Set([READ_ONLY, NO_DATABASE, NO_LOCK, IDLE_IN_TRANSACTION])
 
 /** Known by its code, not by its class: Next's bundles have a copy of this file each. */
 const STORE_UNAVAILABLE = 'STORE_UNAVAILABLE'
@@ -42,13 +47,7 @@ export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
   if (code === STORE_UNAVAILABLE) return true
   if (code.length === 5 && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
-    return (
-      UNAVAILABLE_CLASSES.has(code.slice(0, 2)) ||
-      code === READ_ONLY ||
-      code === NO_DATABASE ||
-      isClosed(error) ||
-      isInRecovery(error)
-    )
+    return UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE.has(code) || isClosed(error) || isInRecovery(error)
   // Node's own: errno names, and what a stream or socket says of itself. Its other ERR_ codes are bugs.
   if (/^E(?!RR_)[A-Z_]+$|^ERR_(SOCKET|STREAM|TLS|SSL)_/.test(code)) return true
   // node-postgres reports a lost or unobtainable connection as a bare Error
@@ -57,12 +56,12 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** The server ended the statement and undid it: it waited too long for a lock, say. */
-const CANCELED = '57014'
+/** The server ended the statement and undid it: it took too long, or waited too long for a lock. */
+const CANCELED = new Set(['57014', NO_LOCK])
 
 /** The server itself says that nothing was done, and that it is there. */
 export const isRefusal = (error: unknown): boolean =>
-  !isUnavailable(error) || codeOf((error as { cause?: unknown } | null)?.cause) === CANCELED
+  !isUnavailable(error) || CANCELED.has(codeOf((error as { cause?: unknown } | null)?.cause))
 
 export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error))
 /** The database itself refused the row: whoever wrote it asked for something that can't be. */

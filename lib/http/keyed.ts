@@ -186,7 +186,7 @@ async function execute<Schema extends z.ZodType>(
       requestId,
       retentionHours: tenant.retentionHours,
       waitMs: (prefer.waitSeconds ?? 0) * 1000,
-      acceptedAs: prefer.respondAsync ? (recordId) => enqueueAccepted(recordId) : null,
+      acceptedAs: prefer.respondAsync ? enqueueAccepted : null,
       mayCreate: admission.ok,
       reserved: endAdmission,
       signal: () => incoming.signal,

@@ -1,15 +1,16 @@
-// How an attempt begins: with the reservation, or with a claim of what nobody owns. Both say which phase they enter,
-// both commit what the operation wants to commit with it, and both are driven the same way.
-import type { Sql } from 'sql-template-tag'
+// How an attempt begins: with the reservation, or with a claim of a record that nobody owns. Both say which phase they
+// enter, both commit what the operation begins, and both are driven the same way.
+
 import { newId } from '../db/id'
+import type { Tx } from '../db/store'
 import type { Boundary } from './boundary'
 import { type Driven, drive, type Rerun } from './drive'
 import { keyDigestOf } from './fingerprint'
 import type { LeaseClock } from './lease'
-import type { Input, Operation } from './operation'
+import type { AnyOperation, Input, Operation } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
-import { claim } from './sql/claim'
-import { type Reserved, reserve } from './sql/reserve'
+import { claim } from './store/claim'
+import { type Reserved, reserve } from './store/reserve'
 
 interface Reserving<Body> {
   tenantId: string
@@ -17,14 +18,26 @@ interface Reserving<Body> {
   input: Input<Body>
   requestId: string
   retentionHours: number | null
-  acceptedAs: ((recordId: string) => Sql) | null
+  acceptedAs: ((tx: Tx, recordId: string) => Promise<void>) | null
   mayCreate: boolean
 }
 
-function firstPhase(operation: Operation<never, never>): { name: string; external: boolean } {
-  const [local] = operation.local
-  return local ? { name: local.name, external: false } : { name: operation.external.name, external: true }
+export interface Phase {
+  name: string
+  external: boolean
 }
+
+/** The phase of this name, or the one that comes after all local ones. */
+export function phaseOf(
+  { local = [], external }: Pick<AnyOperation, 'local' | 'external'>,
+  name: string | undefined,
+): Phase {
+  return local.some((phase) => phase.name === name)
+    ? { name: name!, external: false }
+    : { name: external.name, external: true }
+}
+
+const firstPhase = (operation: AnyOperation): Phase => phaseOf(operation, operation.local?.[0]?.name)
 
 /** A first attempt, if the key is free. */
 export function reserveFor<Body, Report>(
@@ -33,72 +46,52 @@ export function reserveFor<Body, Report>(
   request: Reserving<Body>,
   fingerprint: string,
 ): Promise<Reserved> {
-  const id = newId('idem')
-  const resource = operation.newResource()
-  const { tenantId, input, key, requestId } = request
-  const start = { recordId: id, tenantId, number: 1, resource, input, providerKey: providerKeyOf(id) }
-  const { effects, report } = operation.begin({ attempt: start, first: true })
-  const reservation = {
-    id,
+  const { tenantId, input, key, requestId, acceptedAs, mayCreate } = request
+  return reserve(boundary, operation as AnyOperation, {
+    recordId: newId('idem'),
     tenantId,
     endpoint: operation.endpoint,
     key,
     fingerprint,
-    request: JSON.stringify(input),
+    input,
     requestId,
-    resource,
+    resource: operation.newResource(),
     retentionSeconds: (request.retentionHours ?? operation.retentionHours ?? boundary.defaultRetentionHours) * 3600,
     leaseMs: boundary.leaseMs,
     settleMs: boundary.settleMs,
     nodeId: boundary.nodeId,
-    phase: request.acceptedAs ? null : firstPhase(operation as Operation<never, never>),
-    effects,
-    report,
-    job: request.acceptedAs?.(id),
-    mayCreate: request.mayCreate,
-    independent: operation.independent,
-  }
-  return reserve(boundary.store, reservation, () => boundary.step?.('taken'))
+    phase: acceptedAs ? null : firstPhase(operation),
+    enqueue: acceptedAs ?? undefined,
+    mayCreate,
+  })
 }
 
-/** A further attempt, which resumes where the one before stopped. Null when somebody was faster. */
+/** A further attempt, which resumes where the one before stopped. Null when another claim was faster. */
 export async function claimFor<Body, Report>(
   boundary: Boundary,
   operation: Operation<Body, Report>,
   request: { input: Input<Body>; requestId: string },
   record: KeyRecord,
-): Promise<{ report: unknown } | null> {
-  const { id: recordId, tenantId, resource, state: from } = record
+): Promise<{ report: Report } | null> {
+  const { id: recordId, tenantId, resource, state: from, createdAt, attempt, recoveryPoint } = record
   if (from !== 'pending' && from !== 'failed_retryable') return null
   const { input, requestId } = request
-  const number = record.attempt + 1
-  const start = { recordId, tenantId, number, resource: resource!, input, providerKey: providerKeyOf(recordId) }
-  const { effects, report } = operation.begin({ attempt: start, first: false })
-  const resumed = operation.local.find((phase) => phase.name === record.recoveryPoint)
-  const claimed = await claim(boundary.store, {
-    recordId,
-    from,
-    attempt: record.attempt,
-    despiteExpiry: from === 'pending' && record.pastExpiry,
-    phase: resumed
-      ? { name: resumed.name, external: false }
-      : record.recoveryPoint === null
-        ? firstPhase(operation as Operation<never, never>)
-        : { name: operation.external.name, external: true },
-    leaseMs: boundary.leaseMs,
-    settleMs: boundary.settleMs,
-    nodeId: boundary.nodeId,
-    requestId,
-    effects,
-    report,
-  })
-  if (claimed) {
-    const { endpoint } = record
-    boundary.observe?.({ kind: 'claimed', endpoint, tenantId, from })
-    boundary.observe?.({ kind: 'moved', from, to: 'in_progress', endpoint, tenantId })
-    await boundary.step?.('claimed')
-  }
-  return claimed
+  return claim(
+    boundary,
+    operation,
+    {
+      recordId,
+      from,
+      attempt,
+      despiteExpiry: from === 'pending' && record.pastExpiry,
+      phase: recoveryPoint === null ? firstPhase(operation) : phaseOf(operation, recoveryPoint),
+      leaseMs: boundary.leaseMs,
+      settleMs: boundary.settleMs,
+      nodeId: boundary.nodeId,
+      requestId,
+    },
+    { recordId, tenantId, resource: resource!, input, createdAt },
+  )
 }
 
 export function driveAttempt<Body, Report>(
@@ -116,7 +109,7 @@ export function driveAttempt<Body, Report>(
     rerun: request.rerun,
     inDoubt: record.inDoubt,
     lookUp: record.lookUp,
-    recoveryPoint: record.recoveryPoint ?? firstPhase(operation as Operation<never, never>).name,
+    recoveryPoint: record.recoveryPoint ?? firstPhase(operation).name,
     attempt: {
       recordId: record.id,
       tenantId: record.tenantId,

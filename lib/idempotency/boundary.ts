@@ -2,11 +2,15 @@
 import type { Store } from '../db/store'
 import type { Answers } from './answers'
 import type { LostEffects } from './lost-effects'
+import type { Answer } from './operation'
 import type { State } from './states'
+import type { Batches } from './store/batches'
 import type { Waiting } from './waiting'
 
 export interface Boundary {
   store: Store
+  /** What arrives together is reserved and settled together; without it, each by itself. */
+  batches?: Batches
   waiting: Waiting
   /** Where finished answers are kept at hand, if anywhere. */
   answers?: Answers
@@ -14,6 +18,8 @@ export interface Boundary {
   leaseMs: number
   settleMs: number
   defaultRetentionHours: number
+  /** The stored answer of an accepted request that no worker began in time. */
+  requestExpired: Answer
   /** Where the database was restored: what the provider did that it may have lost. */
   lostEffects?: LostEffects
   /** Told of what a request's own outcome does not say, for whoever counts. */

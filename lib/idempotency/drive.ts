@@ -1,13 +1,15 @@
 // Driving one attempt from its claim to its end. Every phase returns one of a closed set, so all control flow of an
 // attempt is in this file; every write is guarded by the attempt, so a driver that lost its lease changes nothing.
-import type { Sql } from 'sql-template-tag'
 import { isUnavailable } from '../db/sqlstate'
+import type { Tx } from '../db/store'
+import { type Phase, phaseOf } from './attempt'
 import type { Boundary } from './boundary'
 import { applyEvidence } from './evidence'
 import type { LeaseClock } from './lease'
 import { lookUpLost } from './lost-effects'
 import {
   type Answer,
+  type AnyOperation,
   type Attempt,
   type Difference,
   differenceOf,
@@ -16,29 +18,29 @@ import {
   type LookUpWindow,
   type Operation,
   type Settlement,
+  settlementOf,
 } from './operation'
 import { persist } from './persist'
 import { settleByEvidence } from './settle-by-evidence'
-import { advance, stillOwned } from './sql/advance'
-import { keepEvidence, storedEvidence } from './sql/evidence'
-import { outcomeUnknown } from './sql/outcome-unknown'
-import { release } from './sql/release'
-import { settle } from './sql/settle'
-import type { State } from './states'
+import { advance, stillOwned } from './store/advance'
+import { recordEvidence, storedEvidence } from './store/evidence'
+import { markUnknown } from './store/mark-unknown'
+import { release } from './store/release'
+import { type Settle, settle } from './store/settle'
 
 export type Driven =
   | { kind: 'answered'; answer: Answer; expiresAt: Date }
   /** Proven: nothing was executed. */
   | { kind: 'not_executed'; code: string; expiresAt: Date | null }
   | { kind: 'outcome_unknown'; code: string; expiresAt: Date | null }
-  /** Somebody else moved the record on: the client is to be answered as any duplicate is. */
+  /** The record was moved on by another writer: the client is answered as any duplicate is. */
   | { kind: 'fenced' }
 
 /** The look-up before the call could not read the whole list in its time, so nothing was called. */
 const LOOK_UP_UNFINISHED = 'look_up_unfinished'
 
-/** The job of an accepted request's next run, after this many attempts. */
-export type Rerun = (recordId: string, attempts: number) => Sql
+/** Enqueues an accepted request's next run, after this many attempts. */
+export type Rerun = (attempts: number) => (tx: Tx, recordId: string) => Promise<void>
 
 interface Drive<Body, Report> {
   boundary: Boundary
@@ -71,22 +73,21 @@ export async function drive<Body, Report>(d: Drive<Body, Report> & { recoveryPoi
 
 /** Null when the external phase has been entered. */
 async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: string): Promise<Driven | null> {
-  const { local, external } = d.operation
-  const start = local.findIndex((phase) => phase.name === from)
+  const { boundary, operation, attempt } = d
+  const { local = [] } = operation
+  const start = local.findIndex(({ name }) => name === from)
   if (start < 0) return null
-  for (let i = start; i < local.length; i++) {
-    const outcome = await local[i]!.run(d.attempt).catch((bug: unknown) => releaseAfterBug(d, bug))
-    if (outcome.kind === 'answer') return settleOwn(d, outcome.settlement)
-    const next = local[i + 1]
-    const entered = await advance(d.boundary.store, {
-      recordId: d.attempt.recordId,
-      attempt: d.attempt.number,
-      to: next ? { name: next.name, external: false } : { name: external.name, external: true },
-      effects: outcome.effects,
-      nodeId: d.boundary.nodeId,
-    })
-    if (!entered) return fenced(d)
-    await d.boundary.step?.('advanced')
+  for (const [i, phase] of local.entries()) {
+    if (i < start) continue
+    const next: Phase = phaseOf(operation, local[i + 1]?.name)
+    const settled = (settlement: Settlement) => ownSettle(d, settlement)
+    const { nodeId } = boundary
+    const advanced = await advance(boundary, operation, { attempt, phase, next, nodeId, settled }).catch(
+      (bug: unknown) => releaseAfterBug(d, bug),
+    )
+    if (advanced === 'fenced') return fenced(d)
+    if (advanced !== 'advanced')
+      return { kind: 'answered', answer: advanced.settlement.answer, expiresAt: advanced.settled.expiresAt }
   }
   return null
 }
@@ -104,7 +105,7 @@ async function endWith<Body, Report>(d: Drive<Body, Report>, verdict: LookUpVerd
     case 'declined': {
       const differs = differenceOf(d.operation, d.attempt, verdict)
       if (differs) return leaveToPeople(d, verdict, differs, 'look_up')
-      return settleOwn(d, d.operation.external.conclude(d.attempt, verdict), verdict)
+      return settleOwn(d, settlementOf(d.operation, d.attempt, verdict), verdict)
     }
     case 'pending':
       return giveUp(d, 'provider_pending')
@@ -125,12 +126,12 @@ async function askBeforeCalling<Body, Report>(d: Drive<Body, Report>): Promise<D
   if (known) return known
   const { recordId, number: attempt } = d.attempt
   if (await stillOwned(d.boundary.store, { recordId, attempt, forMs: external.timeLimitMs })) return null
-  // Told of the effect since the claim: settle with that. Otherwise the record is not ours any more.
+  // Evidence of the effect was recorded since the claim: settle with that. Otherwise the record is not ours any more.
   await d.boundary.step?.('late')
   const { effect } = await storedEvidence(d.boundary.store, recordId)
   await d.boundary.step?.('evidence_read')
   return effect
-    ? settleOwn(d, external.conclude(d.attempt, effect), { ...effect, stored: true })
+    ? settleOwn(d, settlementOf(d.operation, d.attempt, effect), { ...effect, stored: true })
     : releaseOwn(d, 'lease_too_short')
 }
 
@@ -149,7 +150,7 @@ async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Drive
     case 'declined': {
       const differs = differenceOf(d.operation, d.attempt, verdict)
       if (differs) return leaveToPeople(d, verdict, differs, 'owner')
-      return settleOwn(d, external.conclude(d.attempt, verdict), verdict)
+      return settleOwn(d, settlementOf(d.operation, d.attempt, verdict), verdict)
     }
     case 'not_executed':
       return releaseOwn(d, verdict.code)
@@ -158,41 +159,36 @@ async function callProvider<Body, Report>(d: Drive<Body, Report>): Promise<Drive
   }
 }
 
+/** `stored`: it is evidence that was recorded by another source. */
+type Known = Executed & { stored?: true }
+
+function ownSettle<Body, Report>(d: Drive<Body, Report>, settlement: Settlement, executed?: Known): Settle {
+  const { recordId, number: attempt } = d.attempt
+  return {
+    recordId,
+    attempt,
+    from: 'in_progress',
+    settlement,
+    event: { event: 'settled', by: d.boundary.nodeId, attempt },
+    despiteOtherMoney: executed?.kind === 'succeeded' && !executed.stored,
+  }
+}
+
 async function settleOwn<Body, Report>(
   d: Drive<Body, Report>,
   settlement: Settlement,
-  /** `stored`: it is evidence of somebody else's. */
-  executed?: Executed & { stored?: true },
+  executed?: Known,
 ): Promise<Driven> {
-  const { recordId, number: attempt } = d.attempt
-  const by = d.boundary.nodeId
-  const event = { event: 'settled', by, attempt } as const
-  const settled = await persist(d.boundary.store, d.lease, (store) =>
-    moving(
-      d,
-      'completed',
-      settle(store, {
-        recordId,
-        attempt,
-        from: ['in_progress'],
-        settlement,
-        event,
-        independent: d.operation.independent,
-        despiteOtherMoney: executed?.kind === 'succeeded' && !executed.stored,
-      }),
-    ),
+  const settled = await persist(d.boundary, d.lease, (through) =>
+    settle(through, d.operation as AnyOperation, ownSettle(d, settlement, executed)),
   )
   if (settled === 'store_lost') return storeLost(executed)
-  if (settled) {
-    await d.boundary.step?.('settled')
-    return { kind: 'answered', answer: settlement.answer, expiresAt: settled.expiresAt }
-  }
-  await d.boundary.step?.('late')
+  if (settled) return { kind: 'answered', answer: settlement.answer, expiresAt: settled.expiresAt }
   if (executed?.kind !== 'succeeded') {
-    const told = await settleWithWhatWasTold(d, executed)
-    if (told) return told
+    const known = await settleWithStoredEvidence(d, executed)
+    if (known) return known
   }
-  if (executed) await testify(d, executed)
+  if (executed) await leaveEvidence(d, executed)
   return fenced(d)
 }
 
@@ -205,50 +201,40 @@ async function leaveToPeople<Body, Report>(
 ): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
   const evidence = { recordId, source, sourceId: `${recordId}:${executed.ref}`, attempt, executed, differs }
-  const kept = await persist(d.boundary.store, d.lease, (store) => keepEvidence(store, evidence))
-  if (kept === 'store_lost') return storeLost(executed)
-  await d.boundary.step?.('evidence_kept')
-  return giveUp(d, differs)
+  const kept = await persist(d.boundary, d.lease, (through) => recordEvidence(through, evidence))
+  return kept === 'store_lost' ? storeLost(executed) : giveUp(d, differs)
 }
 
-/** Evidence that came while we held the lease outranks a decline, a refusal and "not executed". Null where there is none. */
-async function settleWithWhatWasTold<Body, Report>(
+/** Evidence that was recorded while we held the lease outranks a decline, a refusal and "not executed". Null where there is none. */
+async function settleWithStoredEvidence<Body, Report>(
   d: Drive<Body, Report>,
   executed?: Executed,
 ): Promise<Driven | null> {
-  const stored = await persist(d.boundary.store, d.lease, (store) => storedEvidence(store, d.attempt.recordId))
+  const stored = await persist(d.boundary, d.lease, ({ store }) => storedEvidence(store, d.attempt.recordId))
   if (stored === 'store_lost') return storeLost(executed)
   await d.boundary.step?.('evidence_read')
   const { effect, moneyDiffers } = stored
   if (moneyDiffers) return giveUp(d, 'amount_differs')
-  return effect && settleOwn(d, d.operation.external.conclude(d.attempt, effect), { ...effect, stored: true })
+  return effect && settleOwn(d, settlementOf(d.operation, d.attempt, effect), { ...effect, stored: true })
 }
 
-/** What can't be written down is lost only where there was something to lose: a refusal asked nobody. */
+/** What can't be written down is lost only where there was something to lose: a refusal asked the provider nothing. */
 const storeLost = (executed?: Executed): Driven =>
   executed
     ? { kind: 'outcome_unknown', code: 'store_lost', expiresAt: null }
     : { kind: 'not_executed', code: 'store_lost', expiresAt: null }
-
-/** Told as soon as it is done, which may be long after the client had to be answered without it. */
-async function moving<Body, Report, Done>(d: Drive<Body, Report>, to: State, move: Promise<Done | null>) {
-  const done = await move
-  const { endpoint } = d.operation
-  if (done) d.boundary.observe?.({ kind: 'moved', from: 'in_progress', to, endpoint, tenantId: d.attempt.tenantId })
-  return done
-}
 
 function fenced<Body, Report>(d: Drive<Body, Report>): Driven {
   d.boundary.observe?.({ kind: 'late_result', endpoint: d.operation.endpoint, tenantId: d.attempt.tenantId })
   return { kind: 'fenced' }
 }
 
-/** A fenced owner changes nothing, but what it learned is kept, and settles a record that waits for it. */
-async function testify<Body, Report>(d: Drive<Body, Report>, executed: Executed): Promise<void> {
+/** A fenced owner changes nothing, but what it learned is recorded, and settles a record that waits for it. */
+async function leaveEvidence<Body, Report>(d: Drive<Body, Report>, executed: Executed): Promise<void> {
   const { recordId, number: attempt } = d.attempt
   const evidence = { recordId, source: 'late_owner', sourceId: `${recordId}:${attempt}`, attempt, executed } as const
-  await persist(d.boundary.store, d.lease, (store) =>
-    applyEvidence({ ...d.boundary, store }, { get: () => d.operation }, evidence),
+  await persist(d.boundary, d.lease, (through) =>
+    applyEvidence(through, { get: () => d.operation as AnyOperation }, evidence),
   )
 }
 
@@ -258,43 +244,40 @@ async function releaseOwn<Body, Report>(
   lookUpProgress: string | null = null,
 ): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
-  const effects = d.operation.external.release(d.attempt)
-  const event = { event: 'released', by: d.boundary.nodeId, attempt } as const
-  // An unfinished look-up is no failure: the worker goes on with it soon, as after a first attempt.
-  const next = d.rerun?.(recordId, code === LOOK_UP_UNFINISHED ? 1 : attempt)
-  const released = await persist(d.boundary.store, d.lease, (store) =>
-    moving(
-      d,
-      'failed_retryable',
-      release(store, { recordId, attempt, from: 'in_progress', code, effects, event, next, lookUpProgress }),
-    ),
+  const released = await persist(d.boundary, d.lease, (through) =>
+    release(through, {
+      recordId,
+      attempt,
+      from: 'in_progress',
+      code,
+      giveBack: (tx) => d.operation.external.release?.(tx, d.attempt) ?? Promise.resolve(),
+      event: { event: 'released', by: d.boundary.nodeId, attempt },
+      // An unfinished look-up is no failure: the worker goes on with it soon, as after a first attempt.
+      enqueue: d.rerun?.(code === LOOK_UP_UNFINISHED ? 1 : attempt),
+      lookUpProgress,
+    }),
   )
   if (released === 'store_lost') return { kind: 'not_executed', code, expiresAt: null }
-  if (!released) {
-    await d.boundary.step?.('late')
-    return (await settleWithWhatWasTold(d)) ?? fenced(d)
-  }
-  await d.boundary.step?.('released')
+  if (!released) return (await settleWithStoredEvidence(d)) ?? fenced(d)
   return { kind: 'not_executed', code, expiresAt: released.expiresAt }
 }
 
 async function giveUp<Body, Report>(d: Drive<Body, Report>, code: string): Promise<Driven> {
   const { recordId, number: attempt } = d.attempt
-  const moved = await persist(d.boundary.store, d.lease, (store) =>
-    moving(d, 'unknown', outcomeUnknown(store, { recordId, attempt, code, nodeId: d.boundary.nodeId })),
+  const { nodeId } = d.boundary
+  const moved = await persist(d.boundary, d.lease, (through) =>
+    markUnknown(through, { recordId, attempt, code, nodeId }),
   )
   if (moved === 'store_lost') return { kind: 'outcome_unknown', code, expiresAt: null }
   if (!moved) return fenced(d)
-  d.boundary.observe?.({ kind: 'reconcile_scheduled', endpoint: d.operation.endpoint, tenantId: d.attempt.tenantId })
-  await d.boundary.step?.('given_up')
-  // Evidence that came in while we held the lease was kept for this moment. Then answer as a duplicate is answered.
+  // Evidence that was recorded while we held the lease was kept for this moment. Then answer as a duplicate is answered.
   if (moved.hasEvidence && (await settledByEvidence(d))) return { kind: 'fenced' }
   return { kind: 'outcome_unknown', code, expiresAt: moved.expiresAt }
 }
 
-/** The record is safely unknown by now: a store that is lost here is somebody else's to ask again. */
+/** The record is safely unknown by now: where the store is lost here, the reconciler goes on. */
 function settledByEvidence<Body, Report>(d: Drive<Body, Report>): Promise<boolean> {
-  return settleByEvidence(d.boundary, d.operation, d.attempt.recordId).catch((error) => {
+  return settleByEvidence(d.boundary, d.operation as AnyOperation, d.attempt.recordId).catch((error) => {
     if (isUnavailable(error)) return false
     throw error
   })

@@ -1,10 +1,11 @@
-// Evidence from whoever is not a record's owner: a webhook, a late owner, a look-up. It is kept once, and settles the
-// record at once where nobody owns it and it is proof; what an owner still works on keeps it until the owner settles
-// or the lease ends. A final record stays as it is.
+// Evidence from a source that is not a record's owner: a webhook, a late owner, a look-up. It is recorded once, and settles
+// the record at once where it is proof and no attempt owns the record. While an attempt does, it is kept until the attempt
+// settles or its lease ends. A final record stays as it is.
 import { type AnyOperation, type Difference, differenceOf, type Executed } from './operation'
-import { recallAttempt, settleByEvidence, type Witnessing } from './settle-by-evidence'
-import { type Evidence, keepEvidence } from './sql/evidence'
-import { findWithRequest } from './sql/find'
+import { recallAttempt, settleByEvidence } from './settle-by-evidence'
+import { type Evidence, recordEvidence } from './store/evidence'
+import { findWithRequest } from './store/find'
+import type { Through } from './store/transition'
 
 export type Applied =
   /** This call moved the record. */
@@ -15,18 +16,13 @@ export type Applied =
 
 /** Brought again, the same evidence is not kept twice; it only ends what was not ended the first time. */
 export async function applyEvidence(
-  through: Witnessing,
+  through: Through,
   operations: { get(endpoint: string): AnyOperation | undefined },
   evidence: Evidence,
 ): Promise<Applied> {
   const differs = await differenceFrom(through, operations, evidence.recordId, evidence.executed)
-  const kept = await keepEvidence(through.store, { ...evidence, differs })
-  await through.step?.('evidence_kept')
+  const kept = await recordEvidence(through, { ...evidence, differs })
   if (!kept) return 'record_gone'
-  if (kept.was !== kept.state) {
-    const { was: from, state: to, endpoint, tenantId } = kept
-    through.observe?.({ kind: 'moved', from, to, endpoint, tenantId })
-  }
   // The rule itself is asked of the store; this only spares the question where the answer is known.
   if (kept.state !== 'unknown' && kept.state !== 'failed_retryable') return 'kept'
   const operation = operations.get(kept.endpoint)
@@ -37,7 +33,7 @@ export async function applyEvidence(
 
 /** What a record stands for never changes, so this may be asked before the record is locked. */
 async function differenceFrom(
-  { store, step }: Witnessing,
+  { store, step }: Through,
   operations: { get(endpoint: string): AnyOperation | undefined },
   recordId: string,
   executed: Executed,

@@ -1,9 +1,10 @@
-// What an endpoint tells the boundary about itself. The boundary knows no domain: it sees effects as SQL that
-// commits with its own moves, and the outside world as verdicts.
+// What an endpoint tells the boundary about itself. The boundary knows no domain: it gives the operation a transaction
+// in which a move commits, and takes verdicts about the outside world.
 //
-// An operation is: what commits with the reservation, local phases (each a commit of its own), and one external
-// phase. More than one external effect behind one key would need a key each; see docs/decisions.
-import type { Sql } from 'sql-template-tag'
+// An operation is: what commits with the reservation, local phases (each a commit of its own), and one external phase.
+// A second external effect behind one key would need a provider key of its own; see docs/decisions/0003.
+import type { Tx } from '../db/store'
+import type { State } from './states'
 
 export interface Answer {
   status: number
@@ -23,15 +24,28 @@ export interface Input<Body = unknown> {
   body: Body
 }
 
-/** Common table expressions (`name AS (…)`) that run in the statement of a move and read the moved row from `moved`. */
-export type Effects = readonly Sql[]
+/** A record that a statement has just moved, as it is then. */
+export interface Moved {
+  id: string
+  tenantId: string
+  endpoint: string
+  state: State
+  version: number
+}
 
-/** A final answer, and what commits with it. */
-export interface Settlement {
+/** What else commits with a move. It runs last, after what the operation writes. */
+export type Also = (tx: Tx, moved: Moved) => Promise<void>
+
+/** A final answer, and what the operation books with it. */
+export interface Conclusion<Booking = unknown> {
   answer: Answer
-  effects: Effects
-  /** The provider's reference of what was executed or declined; null where nothing was asked of it. */
-  effectRef: string | null
+  /** For `book`; none where the answer changes nothing of the operation's. */
+  booking?: Booking
+}
+
+export interface Settlement<Booking = unknown> extends Conclusion<Booking> {
+  /** The provider's reference of what was executed or declined; none where nothing was asked of it. */
+  effectRef?: string
   /** A refusal: what the key was reserved for never came into being, and the record does not name it. */
   nothingMade?: true
 }
@@ -42,14 +56,21 @@ interface SentAs {
   fingerprint: string
 }
 
-/** Everything that an attempt knows. `report` is what `begin` found out inside the reservation. */
-export interface Attempt<Body, Report> extends SentAs {
+/** An attempt that begins: with the reservation, or with a later claim. */
+export interface Beginning<Body> {
   recordId: string
   tenantId: string
+  /** 1 for the first; an accepted request's first attempt is the worker's, and its reservation has 0. */
   number: number
-  createdAt: Date
   resource: Resource
   input: Input<Body>
+  createdAt: Date
+  /** The reservation itself; false for a later claim. */
+  first: boolean
+}
+
+/** Everything that an attempt knows. `report` is what `begin` found out inside the reservation. */
+export interface Attempt<Body, Report> extends Omit<Beginning<Body>, 'first'>, SentAs {
   report: Report
   /** The same on every attempt of this record. */
   providerKey: string
@@ -100,15 +121,14 @@ export interface LookUpWindow {
   progress: string | null
 }
 
-interface LocalPhase<Body, Report> {
+export interface LocalPhase<Body, Report, Booking> {
   /** The recovery point: stored when the phase is entered, where a later attempt resumes. */
   name: string
-  run(
-    attempt: Attempt<Body, Report>,
-  ): Promise<{ kind: 'next'; effects: Effects } | { kind: 'answer'; settlement: Settlement }>
+  /** Commits with the next recovery point, or with the answer that it returns. It calls nothing outside. */
+  run(tx: Tx, attempt: Attempt<Body, Report>): Promise<Settlement<Booking> | null>
 }
 
-interface ExternalPhase<Body, Report> {
+interface ExternalPhase<Body, Report, Booking> {
   name: string
   /** No call or look-up takes longer. */
   timeLimitMs: number
@@ -122,41 +142,49 @@ interface ExternalPhase<Body, Report> {
    */
   matches?(attempt: Attempt<Body, Report>, shown: Shown): boolean
   /** The answer that a client gets for what was executed, whoever found it out. `shown` where a person accepted it. */
-  conclude(attempt: Attempt<Body, Report>, executed: Executed): Settlement
-  /** What is given back when it is proven that nothing was executed. */
-  release(attempt: Attempt<Body, Report>): Effects
+  conclude(attempt: Attempt<Body, Report>, executed: Executed): Conclusion<Booking>
+  /** Gives back what the attempt holds. Commits with the proof that nothing was executed. */
+  release?(tx: Tx, attempt: Attempt<Body, Report>): Promise<void>
 }
 
-export interface Operation<Body = unknown, Report = unknown> {
+/** What `book` writes for one record. */
+export interface Booked<Booking> {
+  recordId: string
+  tenantId: string
+  booking: Booking
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: only the operation itself knows what it books
+export interface Operation<Body = unknown, Report = unknown, Booking = any> {
   /** Method and route template: the scope of its keys, with the tenant. */
   endpoint: string
   retentionHours?: number
   /**
-   * What commits with a record touches only rows of that record: then many of them may begin, and end, in one statement.
-   * Two refunds of one order are not independent. Each value of its SQL is a text, a number, a boolean or null, says its
-   * type where that is not text, and stands where `moved` is in the FROM.
+   * `begin` and `book` take many attempts at a time: then the reservations that arrive together commit together, and so
+   * do the answers. Without it their arrays have one element. Only for what locks no row that two records share.
    */
-  independent?: true
+  batched?: true
   newResource(): Resource
-  /** What commits with the reservation, and with each later claim. `report` is a scalar that the phases receive. */
-  begin(start: { attempt: Omit<Attempt<Body, Report>, 'report' | 'createdAt' | keyof SentAs>; first: boolean }): {
-    effects: Effects
-    report?: Sql
-  }
+  /** Commits with the reservation, and with each later claim. Returns the reports, in the order of the attempts. */
+  begin?(tx: Tx, attempts: readonly Beginning<Body>[]): Promise<readonly Report[]>
   /** What the reservation itself ruled out: stored as the answer, the provider is not asked. */
-  refusal?(attempt: Attempt<Body, Report>): Settlement | null
-  local: readonly LocalPhase<Body, Report>[]
-  external: ExternalPhase<Body, Report>
-  /** What `begin` reported, read again for whoever settles a record without claiming it. */
-  recall(record: { id: string; tenantId: string; resource: Resource; input: Input<Body> }): Promise<Report>
-  /**
-   * What commits with the expiry of keys that are proven not executed, many at a time. It reads `resource_type` and
-   * `resource_id` of them from `lapsed`, which has those of other operations too.
-   */
-  lapse?(): Effects
-  /** The stored answer of an asynchronous request that nobody took up in time. */
-  abandon(attempt: Omit<Attempt<Body, Report>, 'report' | keyof SentAs>): Settlement
+  refusal?(attempt: Attempt<Body, Report>): Settlement<Booking> | null
+  local?: readonly LocalPhase<Body, Report, Booking>[]
+  external: ExternalPhase<Body, Report, Booking>
+  /** Commits with the answers. Only for records that this transaction has moved. */
+  book?(tx: Tx, booked: readonly Booked<Booking>[]): Promise<void>
+  /** What `begin` reported, read again to settle a record without a claim. */
+  recall?(record: { id: string; tenantId: string; resource: Resource; input: Input<Body> }): Promise<Report>
+  /** The keys of these resources have ended, and nothing was executed for them. Commits with that. */
+  lapse?(tx: Tx, resourceIds: readonly string[]): Promise<void>
 }
+
+/** The same, whichever source says what was executed. */
+export const settlementOf = <Body, Report>(
+  { external }: Operation<Body, Report>,
+  attempt: Attempt<Body, Report>,
+  executed: Executed,
+): Settlement => ({ ...external.conclude(attempt, executed), effectRef: executed.ref })
 
 /** What does not say what it is about is taken at its word. */
 export function differenceOf<Body, Report>(
@@ -170,3 +198,5 @@ export function differenceOf<Body, Report>(
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations of different bodies and reports
 export type AnyOperation = Operation<any, any>
+
+export type Operations = ReadonlyMap<string, AnyOperation>

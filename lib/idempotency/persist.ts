@@ -1,9 +1,10 @@
 // What an owner learned from the provider must reach the store. When the store is lost after the call, the owner
 // keeps trying until its lease ends; its client is told after a moment that the outcome is not known yet.
 import { isUnavailable } from '../db/sqlstate'
-import type { Store } from '../db/store'
 import { processWide } from '../process-wide'
+import type { Boundary } from './boundary'
 import type { LeaseClock } from './lease'
+import type { Through } from './store/transition'
 
 /** A restart of the database behind a pooler takes about this long; a client can wait so long for a true answer. */
 const CLIENT_PATIENCE_MS = 3000
@@ -14,16 +15,17 @@ const underWay = () => processWide('persisting', () => new Set<Promise<unknown>>
 
 /** The write's own result, or `store_lost` while the tries go on behind the client's back. */
 export async function persist<T>(
-  store: Store,
+  boundary: Boundary,
   lease: LeaseClock,
-  write: (store: Pick<Store, 'query'>) => Promise<T>,
+  write: (through: Through) => Promise<T>,
 ): Promise<T | 'store_lost'> {
   try {
-    return await write(store)
+    return await write(boundary)
   } catch (error) {
     if (!isUnavailable(error)) throw error
   }
-  const persisting = retryUntilLeaseEnds({ query: store.queryPastCircuit }, lease, write)
+  const { store, observe, step } = boundary
+  const persisting = retryUntilLeaseEnds({ store: store.pastCircuit, observe, step }, lease, write)
   underWay().add(persisting)
   persisting.finally(() => underWay().delete(persisting)).catch(() => {})
   return Promise.race([
@@ -33,14 +35,14 @@ export async function persist<T>(
 }
 
 async function retryUntilLeaseEnds<T>(
-  store: Pick<Store, 'query'>,
+  through: Through,
   lease: LeaseClock,
-  write: (store: Pick<Store, 'query'>) => Promise<T>,
+  write: (through: Through) => Promise<T>,
 ): Promise<T | 'store_lost'> {
   for (let pauseMs = FIRST_PAUSE_MS; lease.leftMs() > 0; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     await pause(pauseMs)
     try {
-      return await write(store)
+      return await write(through)
     } catch (error) {
       if (!isUnavailable(error)) throw error
     }

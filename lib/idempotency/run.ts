@@ -1,7 +1,7 @@
 // One keyed request from reservation to answer. Reads like the contract: reserve or find; then decide; then replay,
 // wait, claim, or say why not. Whoever loses a race comes round again and decides anew.
-import type { Sql } from 'sql-template-tag'
 import { isUnavailable } from '../db/sqlstate'
+import type { Tx } from '../db/store'
 import type { Finished, Sent } from './answers'
 import { claimFor, driveAttempt, reserveFor } from './attempt'
 import type { Boundary } from './boundary'
@@ -13,8 +13,9 @@ import { listedInMs } from './lost-effects'
 import type { Answer, AnyOperation, Input, Operation } from './operation'
 import type { KeyRecord } from './record'
 import { settleByEvidence } from './settle-by-evidence'
-import { markAwaited } from './sql/await'
-import { leaseOver } from './sql/lease-over'
+import { markAwaited } from './store/await'
+import { endLease } from './store/end-lease'
+import { observeMove } from './store/transition'
 
 export interface KeyedRequest<Body> {
   tenantId: string
@@ -26,7 +27,7 @@ export interface KeyedRequest<Body> {
   /** How long a duplicate waits for the attempt under way. */
   waitMs: number
   /** Set for a request that is to be accepted and run by a worker: the job that commits with it. */
-  acceptedAs: ((recordId: string) => Sql) | null
+  acceptedAs: ((tx: Tx, recordId: string) => Promise<void>) | null
   mayCreate: boolean
   /** Told once, as soon as it is known, whether this request created its record. */
   reserved?(created: boolean): void
@@ -126,9 +127,7 @@ export async function run<Body, Report>(
     if (found.kind === 'existing') await boundary.step?.('found')
     if (found.kind === 'created') {
       created = true
-      const { endpoint, tenantId, state: to } = record
-      boundary.observe?.({ kind: 'created', endpoint, tenantId })
-      boundary.observe?.({ kind: 'moved', from: null, to, endpoint, tenantId })
+      observeMove(boundary.observe, { ...record, from: null, unknownSeconds: null })
       await boundary.step?.('reserved')
       if (record.state === 'in_progress') {
         const outcome = finished(await driveAttempt(boundary, operation, request, found, lease), record, created)
@@ -196,7 +195,7 @@ export async function run<Body, Report>(
 /** A worker's way in: an accepted request, or one that was proven not executed, is claimed and driven. */
 export async function runAccepted(
   boundary: Boundary,
-  operation: Operation,
+  operation: AnyOperation,
   accepted: { record: KeyRecord; input: Input; requestId: string; rerun: Rerun },
 ): Promise<Driven | { kind: 'not_claimed' }> {
   const { record, input, requestId, rerun } = accepted
@@ -208,14 +207,9 @@ export async function runAccepted(
 }
 
 async function leaseIsOver(boundary: Boundary, operation: AnyOperation, record: KeyRecord): Promise<void> {
-  const { id: recordId, attempt, endpoint, tenantId } = record
-  const moved = await leaseOver(boundary.store, { recordId, attempt, by: boundary.nodeId })
-  if (!moved) return
-  await boundary.step?.('lease_over')
-  boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
-  boundary.observe?.({ kind: 'moved', from: 'in_progress', to: moved.state, endpoint, tenantId })
-  if (moved.state === 'unknown') boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
-  if (moved.hasEvidence) await settleByEvidence(boundary, operation, recordId)
+  const { id: recordId, attempt } = record
+  const ended = await endLease(boundary, { recordId, attempt, by: boundary.nodeId })
+  if (ended?.hasEvidence) await settleByEvidence(boundary, operation, recordId)
 }
 
 /** Null for an owner that was fenced: its client is answered as a duplicate is. */

@@ -1,26 +1,22 @@
 // Settling a record that nobody owns with evidence of its effect: the same conclusion that its owner would have
 // drawn, through the same transition.
 import { violatedConstraint } from '../db/sqlstate'
-import type { Store } from '../db/store'
-import type { Boundary } from './boundary'
 import { keyDigestOf } from './fingerprint'
-import type { AnyOperation, Attempt, Effects, Input } from './operation'
+import { type Also, type AnyOperation, type Attempt, type Input, settlementOf } from './operation'
 import { type KeyRecord, providerKeyOf } from './record'
-import { openUnbookable, proofOf } from './sql/evidence'
-import { findWithRequest } from './sql/find'
-import { settle } from './sql/settle'
+import { openUnbookable, proofOf } from './store/evidence'
+import { findWithRequest } from './store/find'
+import { settle } from './store/settle'
+import type { Through } from './store/transition'
 
-/** Of the boundary, what is needed here; another store for one who must get past the circuit. */
-export type Witnessing = { store: Pick<Store, 'query'> } & Pick<Boundary, 'observe' | 'step'>
-
-/** False when what is stored proves nothing, can't be booked, or somebody was faster: read the record again. */
+/** False when what is stored proves nothing, can't be booked, or the record has moved meanwhile: read it again. */
 export async function settleByEvidence(
-  { store, observe, step }: Witnessing,
+  through: Through,
   operation: AnyOperation,
   recordId: string,
-  /** What else commits with the move. */
-  along: Effects = [],
+  also?: Also,
 ): Promise<boolean> {
+  const { store, step } = through
   const proof = await proofOf(store, recordId)
   await step?.('proof_read')
   const found = proof && (await findWithRequest(store, recordId))
@@ -29,25 +25,16 @@ export async function settleByEvidence(
   const { executed, state, attempt } = proof
   const recalled = await recallAttempt(operation, found)
   await step?.('recalled')
-  const conclusion = operation.external.conclude(recalled, executed)
-  const settlement = { ...conclusion, effects: [...along, ...conclusion.effects] }
+  const settlement = settlementOf(operation, recalled, executed)
   const event = { event: 'settled', by: proof.source, attempt, verdict: executed.kind } as const
-  const settled = await settle(store, { recordId, attempt, from: [state], settlement, event }).catch(
-    async (error: unknown) => {
-      // Such as a charge that another record has booked already. Trying again would change nothing: people are told.
-      if (!violatedConstraint(error)) throw error
-      await openUnbookable(store, { recordId, source: proof.source, executed }, error)
-      return null
-    },
-  )
-  if (settled) {
-    await step?.('settled')
-    const { endpoint, tenantId } = found.record
-    const { unknownSeconds } = settled
-    observe?.({ kind: 'moved', from: state, to: 'completed', endpoint, tenantId, unknownSeconds })
-    if (state === 'unknown') observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })
+  try {
+    return (await settle(through, operation, { recordId, attempt, from: state, settlement, event, also })) !== null
+  } catch (error) {
+    // Such as a charge that another record has booked already. Trying again would change nothing: a person has to see it.
+    if (!violatedConstraint(error)) throw error
+    await openUnbookable(store, { recordId, source: proof.source, executed }, error)
+    return false
   }
-  return settled !== null
 }
 
 /** The last attempt of a record as its owner knew it, for whoever concludes or gives back in its place. */
@@ -59,7 +46,7 @@ export async function recallAttempt(
   const { id: recordId, tenantId, createdAt } = record
   if (!record.resource) throw new Error(`record ${recordId} has no resource`)
   const { resource } = record
-  const report = await operation.recall({ id: recordId, tenantId, resource, input })
+  const report = await operation.recall?.({ id: recordId, tenantId, resource, input })
   return {
     recordId,
     tenantId,

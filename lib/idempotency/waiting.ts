@@ -1,7 +1,7 @@
 // Waiting for the end of an attempt on any node: nobody polls. When the line on which that is told is lost, every
 // waiter is woken to look for itself, since a notification may have been missed.
 import type { Notifications } from '../db/notifications'
-import { CHANNEL } from './sql/notify'
+import { CHANNEL } from './store/notify'
 
 export interface Waiting {
   /** Begins to listen for a record; call before the record is marked as awaited. */

@@ -1,24 +1,19 @@
 // The worker's side of an accepted request: claimed like any attempt. What is proven not executed gets its next run
 // in the commit that says so; what is unknown waits for reconciliation. Past its time it becomes a dead letter.
-import sql from 'sql-template-tag'
 import { abandon } from '../idempotency/abandon'
 import type { Boundary } from '../idempotency/boundary'
 import { listedInMs } from '../idempotency/lost-effects'
-import type { AnyOperation } from '../idempotency/operation'
+import type { Operations } from '../idempotency/operation'
 import { runAccepted } from '../idempotency/run'
-import { findWithRequest } from '../idempotency/sql/find'
-import { deadLetterPastRetention } from '../idempotency/sql/run-again'
+import { findWithRequest } from '../idempotency/store/find'
+import { deadLetterPastRetention } from '../idempotency/store/run-again'
 import { withRequestId } from '../request-context'
-import { enqueueAccepted, rerunAccepted } from './enqueue'
+import { enqueueAfter, rerunAccepted } from './enqueue'
 
 /** While a restore is being listed, which takes minutes. */
-const AFTER_LISTING = sql`clock_timestamp() + interval '2 s'`
+const AFTER_LISTING_MS = 2000
 
-export async function runAcceptedJob(
-  boundary: Boundary,
-  operations: ReadonlyMap<string, AnyOperation>,
-  recordId: string,
-): Promise<void> {
+export async function runAcceptedJob(boundary: Boundary, operations: Operations, recordId: string): Promise<void> {
   const found = await findWithRequest(boundary.store, recordId)
   const operation = found && operations.get(found.record.endpoint)
   if (!operation) return
@@ -26,10 +21,10 @@ export async function runAcceptedJob(
   await withRequestId(found.requestId, async () => {
     await boundary.step?.('found')
     if (await listedInMs(boundary)) {
-      await boundary.store.query(sql`SELECT ${enqueueAccepted(recordId, AFTER_LISTING)}`)
+      await enqueueAfter(boundary.store, recordId, AFTER_LISTING_MS)
       return
     }
-    if (await abandon(boundary, operation, found, boundary.nodeId)) return
+    if (await abandon(boundary, operation, found.record, boundary.nodeId)) return
     const { kind } = await runAccepted(boundary, operation, { ...found, rerun: rerunAccepted })
     if (kind === 'not_claimed') await deadLetterPastRetention(boundary.store, recordId, boundary.nodeId)
   })

@@ -2,7 +2,7 @@
 // log under who asked for the run. A key whose outcome was lost with a killed worker is not decided about twice.
 import sql from 'sql-template-tag'
 import type { Store } from '../db/store'
-import { currentOf } from '../idempotency/sql/version'
+import { currentOf } from '../idempotency/store/version'
 import { type Call, callOf } from '../operators/actor'
 import type { Refused } from '../operators/refusal'
 import type { BulkAction } from './bulk'

@@ -3,12 +3,12 @@
 // or not at all, so a key that holds such text expires instead of being rewritten. What may still be executed needs its
 // request: such a key stays, with its order, until it is final, and is named.
 import sql, { type Sql } from 'sql-template-tag'
-import { audited } from '../audit/append'
-import type { Store } from '../db/store'
+import { appendAudit, audited } from '../audit/append'
+import type { Db, Store } from '../db/store'
 import type { Boundary } from '../idempotency/boundary'
-import type { AnyOperation } from '../idempotency/operation'
-import { EXPIRABLE, expire } from '../idempotency/sql/expire'
+import type { Operations } from '../idempotency/operation'
 import type { State } from '../idempotency/states'
+import { EXPIRABLE, expire } from '../idempotency/store/expire'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
 
@@ -20,9 +20,9 @@ const MOST_NAMED = 100
 const ERASED = 'erased'
 
 interface Erasing {
-  store: Pick<Store, 'query'>
+  store: Db
   observe?: Boundary['observe']
-  operations: ReadonlyMap<string, AnyOperation>
+  operations: Operations
 }
 
 export interface Erasure {
@@ -112,12 +112,15 @@ async function expireKeys(
   for (;;) {
     const due = sql`SELECT r.id, r.state FROM idempotency_records r
       WHERE r.id IN (${which}) AND ${EXPIRABLE} ORDER BY r.id LIMIT ${BATCH}::int FOR UPDATE`
-    const counted = sql`(SELECT count(*)::int AS keys FROM moved HAVING count(*) > 0) c`
-    const after = sql`jsonb_build_object('tenantId', ${tenantId}::text, 'keys', c.keys)`
-    const effects = [audited(entry, counted, after)]
-    const expired = await expire(store, { due, by: `operator:${actor.id}`, operations, effects })
-    for (const { from, endpoint, tenantId: of } of expired)
-      observe?.({ kind: 'moved', from, to: 'expired', endpoint, tenantId: of })
+    const expired = await expire(
+      { store, observe },
+      {
+        due,
+        by: `operator:${actor.id}`,
+        operations,
+        also: (tx, keys) => appendAudit(tx, { ...entry, after: { tenantId, keys: keys.length } }),
+      },
+    )
     count += expired.length
     if (expired.length < BATCH) return count
   }

@@ -4,11 +4,10 @@
 // in progress or unknown is never touched. The ledger stays; an order whose key is proven not executed is abandoned.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
-import type { Boundary, Moved } from '../idempotency/boundary'
-import type { AnyOperation } from '../idempotency/operation'
-import { BY_NOW } from '../idempotency/sql/event'
-import { EXPIRABLE, expire } from '../idempotency/sql/expire'
-import type { State } from '../idempotency/states'
+import type { Boundary } from '../idempotency/boundary'
+import type { Operations } from '../idempotency/operation'
+import { BY_NOW } from '../idempotency/store/event'
+import { deleteTombstones, EXPIRABLE, expire } from '../idempotency/store/expire'
 import type { Batch, Daemon } from './daemon'
 import { groupsOf, wouldTouch } from './dry-run'
 import { recountLiveKeys } from './live-key-recount'
@@ -29,7 +28,7 @@ const OUTLIVED: Sql = sql`r.state = 'unknown' AND r.expires_at <= ${BY_NOW}`
 
 export interface ReaperOptions {
   tombstoneHours: number
-  operations: ReadonlyMap<string, AnyOperation>
+  operations: Operations
   observe?: Boundary['observe']
 }
 
@@ -67,13 +66,12 @@ const pause = (tookMs: number) => new Promise((resolve) => setTimeout(resolve, M
 
 async function expireBatch(
   store: Store,
-  operations: ReaperOptions['operations'],
+  operations: Operations,
   observe: Boundary['observe'],
 ): Promise<Batch & { full: boolean }> {
   const due = sql`SELECT r.id, r.state FROM idempotency_records r WHERE ${RUN_OUT}
     ORDER BY r.expires_at LIMIT ${BATCH}::int FOR UPDATE SKIP LOCKED`
-  const expired = await expire(store, { due, by: 'reaper', operations })
-  tell(observe, 'expired', expired)
+  const expired = await expire({ store, observe }, { due, by: 'reaper', operations })
   return { counts: { expired: expired.length }, ids: expired.map(({ id }) => id), full: expired.length === BATCH }
 }
 
@@ -82,26 +80,8 @@ async function deleteBatch(
   deletable: Sql,
   observe: Boundary['observe'],
 ): Promise<Batch & { full: boolean }> {
-  const gone = await store.query<Reaped>(sql`
-    WITH due AS MATERIALIZED (
-      SELECT r.id FROM idempotency_records r WHERE ${deletable}
-      ORDER BY r.expired_at LIMIT ${BATCH}::int FOR UPDATE SKIP LOCKED
-    )
-    DELETE FROM idempotency_records r USING due WHERE r.id = due.id RETURNING r.id, r.endpoint,
-      r.tenant_id AS "tenantId", 'expired' AS "from"`)
-  tell(observe, null, gone)
-  return { counts: { deleted: gone.length }, ids: gone.map(({ id }) => id), full: gone.length === BATCH }
-}
-
-type Reaped = { id: string; endpoint: string; tenantId: string; from: State }
-
-/** Once for each tenant, endpoint and state, however many they are. */
-function tell(observe: Boundary['observe'], to: State | null, reaped: readonly Reaped[]): void {
-  const groups = new Map<string, Moved & { count: number }>()
-  for (const { from, endpoint, tenantId } of reaped) {
-    const name = `${from} ${tenantId} ${endpoint}`
-    const group = groups.get(name) ?? { kind: 'moved', from, to, endpoint, tenantId, count: 0 }
-    groups.set(name, { ...group, count: group.count + 1 })
-  }
-  for (const moved of groups.values()) observe?.(moved)
+  const due = sql`SELECT r.id FROM idempotency_records r WHERE ${deletable}
+    ORDER BY r.expired_at LIMIT ${BATCH}::int FOR UPDATE SKIP LOCKED`
+  const ids = await deleteTombstones({ store, observe }, due)
+  return { counts: { deleted: ids.length }, ids, full: ids.length === BATCH }
 }

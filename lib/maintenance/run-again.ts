@@ -1,10 +1,9 @@
 // A person has an accepted request run again that is proven not executed, also when it is a dead letter. A worker gets
 // it at once, if it is still as the person saw it.
-import sql from 'sql-template-tag'
-import { audited } from '../audit/append'
-import type { Store } from '../db/store'
-import { runAgain } from '../idempotency/sql/run-again'
-import { currentOf } from '../idempotency/sql/version'
+import { auditMove } from '../audit/append'
+import type { Db } from '../db/store'
+import { runAgain } from '../idempotency/store/run-again'
+import { currentOf } from '../idempotency/store/version'
 import { enqueueAccepted } from '../jobs/enqueue'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
@@ -18,17 +17,16 @@ export interface KeyDecision {
 
 /** Null when it is done. */
 export async function runKeyAgain(
-  store: Pick<Store, 'query'>,
+  store: Db,
   call: Call,
   { id, reason, version }: KeyDecision,
 ): Promise<Refused | null> {
   const before = await currentOf(store, id)
   if (!before) return refuse('not_found')
   if (before.version === version) {
-    const after = sql`jsonb_build_object('state', m.state, 'version', m.version)`
-    const entry = audited({ ...call, action: 'key.run_again', target: id, reason, before }, sql`moved m`, after)
+    const also = auditMove({ ...call, action: 'key.run_again', target: id, reason, before })
     const by = `operator:${call.actor.id}`
-    if (await runAgain(store, { recordId: id, version, by, job: enqueueAccepted(id), effects: [entry] })) return null
+    if (await runAgain(store, { recordId: id, version, by, enqueue: enqueueAccepted, also })) return null
   }
   const current = await currentOf(store, id)
   if (!current) return refuse('not_found')

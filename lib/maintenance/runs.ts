@@ -2,9 +2,7 @@
 // write learns whether somebody wants it stopped.
 import sql, { type Sql } from 'sql-template-tag'
 import { newId } from '../db/id'
-import type { Store } from '../db/store'
-import type { Effects } from '../idempotency/operation'
-import { withEffects } from '../idempotency/sql/effects'
+import type { Db, Store, Tx } from '../db/store'
 import { log } from '../log'
 import { withRequestId } from '../request-context'
 import type { BulkActionName } from './bulk-action'
@@ -45,8 +43,8 @@ export interface RunRequest {
   scheduled: boolean
   requestedBy: string
   reason: string | null
-  /** What commits with its beginning; it reads the run from `moved`. */
-  effects?: Effects
+  /** What commits with its beginning. */
+  also?: (tx: Tx) => Promise<void>
 }
 
 /** A run whose node died: nobody has written its progress for so long. */
@@ -63,15 +61,16 @@ export async function startRun(
   stopping?: AbortSignal,
 ): Promise<{ run: Run; ended: Promise<Run> }> {
   const id = request.id ?? newId('run')
-  const [run] = await store.query<Run>(sql`
-    WITH moved AS (
+  const run = await store.transaction(async (tx) => {
+    const [begun] = await tx.query<Run>(sql`
       INSERT INTO runs (id, kind, dry_run, scheduled, requested_by, reason, state, counts, sample)
       VALUES (${id}, ${daemon.kind}, ${request.dryRun}::boolean, ${request.scheduled}::boolean,
         ${request.requestedBy}, ${request.reason}, 'running', '{}', '{}')
       ON CONFLICT (id) DO NOTHING
-      RETURNING *
-    )${withEffects(request.effects ?? [])}
-    SELECT ${RUN_COLUMNS} FROM moved`)
+      RETURNING ${RUN_COLUMNS}`)
+    if (begun) await request.also?.(tx)
+    return begun
+  })
   if (run) return { run, ended: withRequestId(run.id, () => follow(store, daemon, run, stopping)) }
   // Asked for by the same call, whose node died: there is one run for it, whoever follows it.
   const begun = await findRun(store, id)
@@ -111,13 +110,15 @@ async function finish(store: Store, run: Run, state: RunState, p: Progress, erro
   return row ?? (await findRun(store, run.id)) ?? run
 }
 
-/** The run, when there was one to stop: it ends after the batch that it is in. `effects` come with the first to ask. */
-export async function abortRun(store: Pick<Store, 'query'>, id: string, effects: Effects = []): Promise<Run | null> {
-  const [row] = await store.query<Run>(sql`
-    WITH moved AS (
-      UPDATE runs SET abort_requested = true WHERE id = ${id} AND state = 'running' AND NOT abort_requested RETURNING *
-    )${withEffects(effects)}
-    SELECT ${RUN_COLUMNS} FROM moved`)
+/** The run, when there was one to stop: it ends after the batch that it is in. `also` commits with the first call alone. */
+export async function abortRun(store: Db, id: string, also?: (tx: Tx) => Promise<void>): Promise<Run | null> {
+  const row = await store.transaction(async (tx) => {
+    const [aborted] = await tx.query<Run>(sql`
+      UPDATE runs SET abort_requested = true WHERE id = ${id} AND state = 'running' AND NOT abort_requested
+      RETURNING ${RUN_COLUMNS}`)
+    if (aborted) await also?.(tx)
+    return aborted
+  })
   const run = row ?? (await findRun(store, id))
   return run?.state === 'running' ? run : null
 }

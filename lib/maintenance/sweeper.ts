@@ -4,10 +4,10 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { abandon } from '../idempotency/abandon'
 import type { Boundary } from '../idempotency/boundary'
-import type { AnyOperation } from '../idempotency/operation'
+import type { Operations } from '../idempotency/operation'
 import { settleByEvidence } from '../idempotency/settle-by-evidence'
-import { findWithRequest } from '../idempotency/sql/find'
-import { BY_RECOVERY_POINT, LEASE_IS_OVER, sweepLeases } from '../idempotency/sql/lease-over'
+import { BY_RECOVERY_POINT, endLeases, LEASE_IS_OVER } from '../idempotency/store/end-lease'
+import { findWithRequest } from '../idempotency/store/find'
 import { enqueueAccepted } from '../jobs/enqueue'
 import type { Batch, Daemon } from './daemon'
 import { wouldTouch } from './dry-run'
@@ -32,7 +32,7 @@ const orphaned = (leaseMs: number): Sql => sql`
 /** Told of the effect, and whoever was told did not live to settle with it. */
 const TOLD: Sql = sql`r.state IN ('failed_retryable', 'unknown') AND r.effect_evidence`
 
-export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyOperation>): Daemon {
+export function sweeper(boundary: Boundary, operations: Operations): Daemon {
   const orphans = orphaned(boundary.leaseMs)
   return {
     kind: 'sweeper',
@@ -52,21 +52,13 @@ export function sweeper(boundary: Boundary, operations: ReadonlyMap<string, AnyO
   }
 }
 
-async function* sweepExpiredLeases(
-  boundary: Boundary,
-  operations: ReadonlyMap<string, AnyOperation>,
-): AsyncIterable<Batch> {
+async function* sweepExpiredLeases(boundary: Boundary, operations: Operations): AsyncIterable<Batch> {
   for (;;) {
-    const moved = await sweepLeases(boundary.store, { limit: BATCH, by: 'sweeper' })
-    await boundary.step?.('lease_over')
+    const moved = await endLeases(boundary, { limit: BATCH, by: 'sweeper' })
     const counts = { leasesOver: moved.length, unknown: 0, failedRetryable: 0 }
-    for (const { id, state, endpoint, tenantId, hasEvidence } of moved) {
-      boundary.observe?.({ kind: 'zombie', endpoint, tenantId })
-      boundary.observe?.({ kind: 'moved', from: 'in_progress', to: state, endpoint, tenantId })
-      if (state === 'unknown') {
-        counts.unknown++
-        boundary.observe?.({ kind: 'reconcile_scheduled', endpoint, tenantId })
-      } else counts.failedRetryable++
+    for (const { id, state, endpoint, hasEvidence } of moved) {
+      if (state === 'unknown') counts.unknown++
+      else counts.failedRetryable++
       const operation = operations.get(endpoint)
       if (hasEvidence && operation) await settleByEvidence(boundary, operation, id)
     }
@@ -75,7 +67,7 @@ async function* sweepExpiredLeases(
   }
 }
 
-async function* settleTold(boundary: Boundary, operations: ReadonlyMap<string, AnyOperation>): AsyncIterable<Batch> {
+async function* settleTold(boundary: Boundary, operations: Operations): AsyncIterable<Batch> {
   let after = ''
   for (;;) {
     const rows = await boundary.store.query<{ id: string; endpoint: string }>(sql`
@@ -93,10 +85,7 @@ async function* settleTold(boundary: Boundary, operations: ReadonlyMap<string, A
   }
 }
 
-async function* abandonUntaken(
-  boundary: Boundary,
-  operations: ReadonlyMap<string, AnyOperation>,
-): AsyncIterable<Batch> {
+async function* abandonUntaken(boundary: Boundary, operations: Operations): AsyncIterable<Batch> {
   let after = ''
   for (;;) {
     const rows = await boundary.store.query<{ id: string }>(sql`
@@ -108,9 +97,9 @@ async function* abandonUntaken(
       await boundary.step?.('recalled')
       const operation = record && operations.get(record.record.endpoint)
       if (!operation) continue
-      if (await abandon(boundary, operation, record, 'sweeper')) ids.push(id)
+      if (await abandon(boundary, operation, record.record, 'sweeper')) ids.push(id)
       // After a restore it may have been executed: a worker finds out.
-      else if (boundary.lostEffects) await boundary.store.query(sql`SELECT ${enqueueAccepted(id)}`)
+      else if (boundary.lostEffects) await enqueueAccepted(boundary.store, id)
     }
     if (ids.length > 0) yield { counts: { abandoned: ids.length }, ids }
     if (rows.length < BATCH) return
@@ -125,7 +114,7 @@ async function* requeueOrphans(boundary: Boundary, orphans: Sql): AsyncIterable<
     // One statement each: a job that came into being meanwhile is replaced, never doubled.
     for (const { id } of ids) {
       await boundary.step?.('found')
-      await boundary.store.query(sql`SELECT ${enqueueAccepted(id)}`)
+      await enqueueAccepted(boundary.store, id)
       await boundary.step?.('requeued')
     }
     if (ids.length > 0) yield { counts: { requeued: ids.length }, ids: ids.map(({ id }) => id) }

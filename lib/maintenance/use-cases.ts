@@ -1,8 +1,7 @@
 // What people do to keep the store in order: runs of daemons, bulk runs, the end of one key. Each behind the check of
 // its role.
-import sql from 'sql-template-tag'
-import { audited } from '../audit/append'
-import type { Store } from '../db/store'
+import { appendAudit } from '../audit/append'
+import type { Store, Tx } from '../db/store'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { refuse } from '../operators/refusal'
@@ -68,8 +67,8 @@ export function maintenanceUseCases<Shown extends object, Filter extends object>
     guard({ action: `${kind}.run`, role: 'operator' }, (call, { dryRun, reason = null, patienceMs }) => {
       const id = call.newId('run')
       const entry = { ...call, action: `${kind}.run`, target: id, reason, after: { dryRun } }
-      const effects = [audited(entry, sql`moved`)]
-      const request = { id, dryRun, scheduled: false, requestedBy: call.actor.id, reason, effects }
+      const also = (tx: Tx) => appendAudit(tx, entry)
+      const request = { id, dryRun, scheduled: false, requestedBy: call.actor.id, reason, also }
       return runner.run(kind, request, patienceMs)
     })
 
@@ -112,7 +111,7 @@ export function maintenanceUseCases<Shown extends object, Filter extends object>
       if ((await findRun(store, id))?.kind === 'restore') return refuse('not_abortable')
       const before = { state: 'running' }
       const entry = { ...call, action: 'run.abort', target: id, reason, before, after: { abortRequested: true } }
-      const aborted = await abortRun(store, id, [audited(entry, sql`moved`)])
+      const aborted = await abortRun(store, id, (tx) => appendAudit(tx, entry))
       return aborted ?? refuse((await findRun(store, id)) ? 'already_ended' : 'not_found')
     }),
   }

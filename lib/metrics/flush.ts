@@ -2,9 +2,10 @@
 // the replays of many records. A crash loses what was counted since the last one and nothing else; a store that is away
 // gets it later.
 import { isUnavailable } from '../db/sqlstate'
-import type { Store } from '../db/store'
+import type { Db } from '../db/store'
+import { countReplays } from '../idempotency/store/count-replays'
 import { log } from '../log'
-import { saveNumbers, saveReplays } from './save'
+import { saveNumbers } from './save'
 import type { Unsaved, UnsavedNumber, UnsavedReplays } from './unsaved'
 
 const FLUSH_AFTER_MS = 2000
@@ -30,7 +31,7 @@ export interface Flushed {
   collect(): void
 }
 
-export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, collect }: Flushed): Flushing {
+export function startFlushing(store: Db, { numbers, replays, collect }: Flushed): Flushing {
   let waiting = 0
   let last = Promise.resolve()
   let away = false
@@ -48,7 +49,13 @@ export function startFlushing(store: Pick<Store, 'query'>, { numbers, replays, c
     collect()
     try {
       await save(numbers, NUMBERS_A_STATEMENT, (batch) => saveNumbers(store, batch))
-      if (withReplays) await save(replays, REPLAYS_A_STATEMENT, (batch) => saveReplays(store, batch))
+      if (withReplays)
+        await save(replays, REPLAYS_A_STATEMENT, (batch) =>
+          countReplays(
+            store,
+            batch.map(({ recordId, count, lastMs }) => ({ recordId, count, ageMs: performance.now() - lastMs })),
+          ),
+        )
       away = false
     } catch (error) {
       // Said once for each time that the store goes away.

@@ -5,8 +5,8 @@
 // about a tenth.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
-import { UNKNOWN_SINCE } from '../idempotency/sql/event'
 import { STATES, type State } from '../idempotency/states'
+import { UNKNOWN_SINCE } from '../idempotency/store/event'
 
 /** A few milliseconds of index. Below it there are no statistics worth reading either. */
 const EXACT_UP_TO = 20_000

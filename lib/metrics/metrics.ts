@@ -2,7 +2,7 @@
 // and in the store, over all nodes, for the console. Counting touches memory only; nothing here can fail a request.
 import { Counter, Registry } from 'prom-client'
 import { databaseNowMs } from '../db/clock'
-import type { Store } from '../db/store'
+import type { Db } from '../db/store'
 import type { BoundaryEvent, Moved } from '../idempotency/boundary'
 import { flowOf } from '../idempotency/flows'
 import type { KeyRecord } from '../idempotency/record'
@@ -33,7 +33,7 @@ export interface Metrics {
 /** The record whose answer was given again. */
 type Replayed = Pick<KeyRecord, 'id' | 'createdAt'>
 
-export function openMetrics(store: Pick<Store, 'query'>): Metrics {
+export function openMetrics(store: Db): Metrics {
   const registry = new Registry()
   const numbers = unsavedNumbers()
   const replays = unsavedReplays()

@@ -3,7 +3,7 @@
 // rolled up: an hour that has any of its minutes has all of them.
 import sql, { type Sql } from 'sql-template-tag'
 import type { Store } from '../db/store'
-import { NOW } from '../idempotency/sql/event'
+import { NOW } from '../idempotency/store/event'
 import { log } from '../log'
 import { takeTurn } from '../maintenance/schedule'
 import { MAX_LATE_MS } from './save'

@@ -1,13 +1,12 @@
-// Writing down what was counted: one statement for all numbers, one for all replayed records, whatever their number of
-// requests. Both add to what is there, so any number of nodes may write the same minute. Rows are locked in the order
+// Writing down what was counted: one statement for all numbers, whatever their number of requests. It adds to what is there, so any number of nodes may write the same minute. Rows are locked in the order
 // of their keys: two nodes that flush at once wait for each other and never both.
 //
 // A flush whose answer was lost is sent again: if it had committed, that batch is counted twice. A chart may be a few
 // seconds' traffic too high after the store's connection broke; it is never too low because of it.
 import sql from 'sql-template-tag'
 import type { Store } from '../db/store'
-import { NOW } from '../idempotency/sql/event'
-import type { UnsavedNumber, UnsavedReplays } from './unsaved'
+import { NOW } from '../idempotency/store/event'
+import type { UnsavedNumber } from './unsaved'
 
 /** Numbers that waited longer for the store are booked so far back and no further: roll-ups count on it. */
 export const MAX_LATE_MS = 3_600_000
@@ -27,26 +26,4 @@ export async function saveNumbers(store: Pick<Store, 'query'>, numbers: readonly
     GROUP BY minute, n.metric, n.endpoint, n.tenant_id, n.bucket
     ORDER BY n.metric, minute, n.tenant_id, n.endpoint, n.bucket
     ON CONFLICT (metric, at, tenant_id, endpoint, bucket) DO UPDATE SET value = m.value + excluded.value`)
-}
-
-/**
- * A replay is not a move: the version stays. The count is indexed, for the list of what is replayed most, so this writes
- * the record's index entries again: once a flush for a key, however often it is asked for.
- */
-export async function saveReplays(store: Pick<Store, 'query'>, replays: readonly UnsavedReplays[]): Promise<void> {
-  const agesMs = replays.map(({ lastMs }) => performance.now() - lastMs)
-  await store.query(sql`
-    WITH given AS MATERIALIZED (
-      SELECT * FROM unnest(
-        ${replays.map(({ recordId }) => recordId)}::text[], ${replays.map(({ count }) => count)}::int[], ${agesMs}::float8[]
-      ) AS g (id, count, age_ms)
-    ), locked AS MATERIALIZED (
-      -- in one order on every node; not FOR UPDATE: what refers to the record may go on
-      SELECT r.id FROM idempotency_records r JOIN given g ON g.id = r.id ORDER BY r.id FOR NO KEY UPDATE OF r
-    )
-    UPDATE idempotency_records r SET
-      replay_count = r.replay_count + g.count,
-      last_replayed_at = greatest(r.last_replayed_at, now.at - g.age_ms * interval '1 ms')
-    FROM given g, locked l, ${NOW}
-    WHERE r.id = l.id AND g.id = l.id`)
 }

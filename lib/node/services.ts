@@ -10,6 +10,7 @@ import { openAnswers } from '../idempotency/answers'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { persisted } from '../idempotency/persist'
+import { openBatches } from '../idempotency/store/batches'
 import { openWaiting } from '../idempotency/waiting'
 import { reaper } from '../maintenance/reaper'
 import { openRunner, type Runner } from '../maintenance/runner'
@@ -26,7 +27,7 @@ import { storedWebhookSecret } from '../payments/sandbox-webhooks-outbox'
 import { createStripe } from '../payments/stripe'
 import { processWide } from '../process-wide'
 import { bulkActions } from '../reconciliation/bulk-actions'
-import { ANY_DUE } from '../reconciliation/due'
+import { ANY_DUE } from '../idempotency/store/reschedule'
 import { ledgerComparison } from '../reconciliation/ledger-comparison'
 import { type Fence, openFence } from '../reconciliation/lost-effects'
 import type { Reconciliation } from '../reconciliation/reconcile'
@@ -95,6 +96,7 @@ function openServices(): Services {
     : null
   const boundary: Boundary = {
     store,
+    batches: openBatches(store),
     lostEffects: fence ?? undefined,
     waiting: openWaiting(line),
     answers: settings.answerMemoryBytes ? openAnswers(line, { maxBytes: settings.answerMemoryBytes }) : undefined,
@@ -102,6 +104,7 @@ function openServices(): Services {
     leaseMs: settings.leaseMs,
     settleMs: settings.settleMs,
     defaultRetentionHours: settings.keyTtlHours,
+    requestExpired: problem('request_expired'),
     observe: metrics.observe,
     step: handedStepHook(),
   }

@@ -2,8 +2,8 @@
 // keeps holding it; declined or proven not executed gives it back. Two refunds can never exceed their order.
 import sql, { type Sql } from 'sql-template-tag'
 import { newId } from '../db/id'
-import type { Store } from '../db/store'
-import type { Attempt, Executed, Operation, Settlement } from '../idempotency/operation'
+import type { Store, Tx } from '../db/store'
+import type { Attempt, Beginning, Booked, Conclusion, Executed, Operation, Settlement } from '../idempotency/operation'
 import type { Gateway } from '../payments/gateway'
 import { json, type ProblemAnswer } from './answer'
 import { bookedMoney, called, findByRef, isOwn, lookedUp, type OwnMoney } from './provider-words'
@@ -29,25 +29,39 @@ type RefundAttempt = Attempt<RefundRequest, Report>
 /** A refunded order has nothing left, which is another refusal than one that was never paid. */
 const WAS_PAID: readonly OrderStatus[] = ['paid', 'partially_refunded', 'refunded']
 
-export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnswer): Operation<RefundRequest, Report> {
+/** What an answer means for its refund, and what the ledger gets. */
+interface RefundBooking {
+  refundId: string
+  status: 'succeeded' | 'declined'
+  /** None where the provider was never asked. */
+  refund: { id: string; orderId: string; ref: string; amountCents: number; currency: string } | null
+}
+type RefundOperation = Operation<RefundRequest, Report, RefundBooking>
+
+export function refundOrder(store: Pick<Store, 'query'>, gateway: Gateway, problem: ProblemAnswer): RefundOperation {
   return {
     endpoint: REFUND_ORDER,
     newResource: () => ({ type: 'refund', id: newId('ref') }),
-    begin: ({ attempt }) => holdAmount(attempt),
+    async begin(tx, attempts) {
+      const reports: Report[] = []
+      for (const attempt of attempts) reports.push(await holdAmount(tx, attempt))
+      return reports
+    },
     refusal: ({ report, number, resource }) => {
       if (!report) return refused(problem, 'order_not_found', number)
-      if (report.chargeReversed)
-        return { ...refused(problem, 'order_not_refundable', number), effects: giveBack(resource.id, 'declined') }
+      if (report.chargeReversed) {
+        const booking: RefundBooking = { refundId: resource.id, status: 'declined', refund: null }
+        return { ...refused(problem, 'order_not_refundable', number), booking }
+      }
       if (!WAS_PAID.includes(report.status)) return refused(problem, 'order_not_refundable', number)
       return report.amountCents === null ? refused(problem, 'refund_exceeds_order', number) : null
     },
     recall: async ({ resource }) => {
-      const [row] = await store.query<{ report: Held }>(sql`
-        SELECT ${reportOf(sql`r.amount_cents`)} AS report
+      const [row] = await store.query<Held & { amount: string }>(sql`
+        SELECT ${HELD_OF}, r.amount_cents AS amount
         FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = ${resource.id}`)
-      return row?.report ?? null
+      return row ? { ...row, amountCents: Number(row.amount) } : null
     },
-    local: [],
     external: {
       name: 'refunding',
       timeLimitMs: gateway.timeLimitMs,
@@ -86,20 +100,17 @@ export function refundOrder(store: Store, gateway: Gateway, problem: ProblemAnsw
       findByRef: (ref) => findByRef(gateway, 'refund', ref),
       matches: (attempt, shown) => attempt.report !== null && isOwn(ownMoney(attempt), shown),
       conclude: (attempt, executed) => concludeRefund(attempt, executed, problem),
-      release: (attempt) => giveBack(attempt.resource.id, 'released'),
+      release: (tx, { resource }) => giveBack(tx, resource.id, 'released'),
     },
-    // It has given back what it held when it was proven not executed.
-    lapse: () => [
-      sql`lapsed_refunds AS (
-        UPDATE refunds SET status = 'abandoned' FROM lapsed
-        WHERE lapsed.resource_type = 'refund' AND refunds.id = lapsed.resource_id AND refunds.status = 'released'
-      )`,
-    ],
-    abandon: (attempt) => ({
-      answer: problem('request_expired'),
-      effectRef: null,
-      effects: giveBack(attempt.resource.id, 'abandoned'),
-    }),
+    async book(tx, booked) {
+      for (const one of booked) await bookRefund(tx, one)
+    },
+    async lapse(tx, refundIds) {
+      for (const refundId of refundIds) await giveBack(tx, refundId, 'abandoned')
+      // Those that were proven not executed gave back then what they held.
+      await tx.query(sql`
+        UPDATE refunds SET status = 'abandoned' WHERE id = ANY(${[...refundIds]}::text[]) AND status = 'released'`)
+    },
   }
 }
 
@@ -108,10 +119,8 @@ const refused = (
   problem: ProblemAnswer,
   code: 'order_not_found' | 'order_not_refundable' | 'refund_exceeds_order',
   attempt: number,
-): Settlement => ({
+): Settlement<RefundBooking> => ({
   answer: problem(code),
-  effects: [],
-  effectRef: null,
   ...(attempt === 1 ? { nothingMade: true } : {}),
 })
 
@@ -129,120 +138,115 @@ function ownMoney(attempt: RefundAttempt): OwnMoney {
 const CHARGE_REVERSED: Sql = sql`(SELECT coalesce(bool_and(l.reversed_at IS NOT NULL), false) FROM ledger_entries l
   WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded')`
 
-/** Nodes of the first release wrote the charge into the ledger only. */
-const reportOf = (amount: Sql): Sql => sql`json_build_object(
-  'status', o.status, 'customerId', o.customer_id, 'currency', o.currency, 'paymentMethod', o.payment_method,
-  'chargeRef', coalesce(o.charge_ref, (
-    SELECT l.provider_ref FROM ledger_entries l
-    WHERE l.order_id = o.id AND l.kind = 'charge' AND l.status = 'succeeded' AND l.reversal_of IS NULL)),
-  'chargeReversed', ${CHARGE_REVERSED}, 'amountCents', ${amount})`
+const HELD_OF: Sql = sql`o.status, o.customer_id AS "customerId", o.currency, o.payment_method AS "paymentMethod",
+  o.charge_ref AS "chargeRef", ${CHARGE_REVERSED} AS "chargeReversed"`
+
+interface LockedOrder extends Omit<Held, 'amountCents'> {
+  amount: string
+  /** What no refund has or holds. */
+  left: string
+}
 
 /**
- * The same for the first attempt and every later one. `subject` takes the order's row lock and sees its newest
- * version, whatever a rival committed since this statement began. A refund that still holds its amount (accepted, or
- * claimed from a worker's crash) is left as it is; one that was released has to fit again, with the amount that was
- * fixed first.
+ * The same for the first attempt and every later one. The order's row lock comes first, so what is read after it is what
+ * the last refund has committed. A refund that still holds its amount (accepted, or claimed from a worker's crash) is left
+ * as it is; one that was released has to fit again, with the amount that was fixed first.
  */
-function holdAmount(attempt: Pick<RefundAttempt, 'resource' | 'input' | 'tenantId'>) {
-  const refundId = attempt.resource.id
-  const { amountCents = null, reason = null } = attempt.input.body
-  const effects = [
-    sql`subject AS (
-      SELECT o.* FROM orders o
-      WHERE o.id = ${attempt.input.params.id} AND o.tenant_id = ${attempt.tenantId} AND EXISTS (SELECT 1 FROM moved)
-      FOR UPDATE OF o
-    )`,
-    sql`earlier AS (SELECT * FROM refunds WHERE id = ${refundId} AND EXISTS (SELECT 1 FROM moved))`,
-    sql`fitting AS (
-      SELECT o.id, wanted.cents
-      FROM subject o LEFT JOIN earlier e ON true,
-        LATERAL (SELECT coalesce(e.amount_cents, ${amountCents}::bigint, o.amount_cents - o.refunded_cents - o.held_cents) AS cents) wanted
-      WHERE o.status IN ('paid', 'partially_refunded') AND e.status IS DISTINCT FROM 'pending' AND NOT ${CHARGE_REVERSED}
-        AND wanted.cents BETWEEN 1 AND o.amount_cents - o.refunded_cents - o.held_cents
-    )`,
-    sql`held AS (UPDATE orders o SET held_cents = o.held_cents + f.cents FROM fitting f WHERE o.id = f.id)`,
-    sql`noted AS (
-      INSERT INTO refunds (id, order_id, tenant_id, record_id, amount_cents, reason, created_at)
-      SELECT ${refundId}, f.id, m.tenant_id, m.id, f.cents, ${reason}, m.created_at FROM fitting f, moved m
-      ON CONFLICT (id) DO UPDATE SET status = 'pending'
-    )`,
-  ]
-  const amount = sql`coalesce((SELECT cents FROM fitting), (SELECT amount_cents FROM earlier WHERE status = 'pending'))`
-  return { effects, report: sql`(SELECT ${reportOf(amount)} FROM subject o)` }
+async function holdAmount(
+  tx: Tx,
+  { resource, recordId, input, tenantId, createdAt }: Beginning<RefundRequest>,
+): Promise<Report> {
+  const [order] = await tx.query<LockedOrder>(sql`
+    SELECT ${HELD_OF}, o.amount_cents AS amount, o.amount_cents - o.refunded_cents - o.held_cents AS "left"
+    FROM orders o WHERE o.id = ${input.params.id} AND o.tenant_id = ${tenantId} FOR UPDATE OF o`)
+  if (!order) return null
+  const [earlier] = await tx.query<{ status: string; amount: string }>(sql`
+    SELECT status, amount_cents AS amount FROM refunds WHERE id = ${resource.id}`)
+  const { amount: _, left, ...report } = order
+  if (earlier?.status === 'pending') return { ...report, amountCents: Number(earlier.amount) }
+  const { amountCents = null, reason = null } = input.body
+  const cents = earlier ? Number(earlier.amount) : (amountCents ?? Number(left))
+  const isRefundable = order.status === 'paid' || order.status === 'partially_refunded'
+  if (!isRefundable || order.chargeReversed || cents < 1 || cents > Number(left))
+    return { ...report, amountCents: null }
+  await tx.query(sql`UPDATE orders SET held_cents = held_cents + ${cents}::bigint WHERE id = ${input.params.id}`)
+  await tx.query(sql`
+    INSERT INTO refunds (id, order_id, tenant_id, record_id, amount_cents, reason, created_at)
+    VALUES (${resource.id}, ${input.params.id}, ${tenantId}, ${recordId}, ${cents}::bigint, ${reason}, ${createdAt})
+    ON CONFLICT (id) DO UPDATE SET status = 'pending'`)
+  return { ...report, amountCents: cents }
 }
 
 /** Only a refund that holds its amount gives it back, and only once. */
-function giveBack(refundId: string, status: 'released' | 'declined' | 'abandoned'): Sql[] {
-  return [
-    sql`given_back AS (
-      UPDATE refunds r SET status = ${status}::refund_status, provider_ref = moved.effect_ref FROM moved
-      WHERE r.id = ${refundId} AND r.status = 'pending' RETURNING r.order_id, r.amount_cents
-    )`,
-    sql`unheld AS (
-      UPDATE orders o SET held_cents = o.held_cents - g.amount_cents FROM given_back g WHERE o.id = g.order_id
-    )`,
-  ]
+async function giveBack(
+  tx: Tx,
+  refundId: string,
+  status: 'released' | 'declined' | 'abandoned',
+  ref: string | null = null,
+): Promise<void> {
+  const [held] = await tx.query<{ order_id: string; amount: string }>(sql`
+    UPDATE refunds SET status = ${status}::refund_status, provider_ref = ${ref}
+    WHERE id = ${refundId} AND status = 'pending' RETURNING order_id, amount_cents AS amount`)
+  if (held)
+    await tx.query(sql`
+      UPDATE orders SET held_cents = held_cents - ${held.amount}::bigint WHERE id = ${held.order_id}`)
 }
 
-function concludeRefund(attempt: RefundAttempt, executed: Executed, problem: ProblemAnswer): Settlement {
+function concludeRefund(attempt: RefundAttempt, executed: Executed, problem: ProblemAnswer): Conclusion<RefundBooking> {
   const held = holding(attempt)
-  const money = bookedMoney(ownMoney(attempt), executed.shown)
   const { id: refundId } = attempt.resource
   const orderId = attempt.input.params.id!
-  const booked = sql`booked AS (
-    INSERT INTO ledger_entries (id, kind, status, tenant_id, order_id, record_id, amount_cents, currency, provider_ref)
-    SELECT ${newId('pay')}, 'refund', ${executed.kind === 'succeeded' ? 'succeeded' : 'failed'}::ledger_status, m.tenant_id,
-      ${orderId}, m.id, ${money.amountCents}::bigint, ${money.currency}, ${executed.ref}
-    FROM moved m
-  )`
-  if (executed.kind === 'declined')
-    return {
-      answer: problem('payment_declined'),
-      effects: [...giveBack(refundId, 'declined'), booked],
-      effectRef: executed.ref,
-    }
+  const { kind: status, ref } = executed
+  const money = bookedMoney(ownMoney(attempt), executed.shown)
+  const booking: RefundBooking = { refundId, status, refund: { id: newId('pay'), orderId, ref, ...money } }
+  if (status === 'declined') return { answer: problem('payment_declined'), booking }
   const refund: Refund = {
     id: refundId,
     orderId,
     amountCents: held.amountCents,
     status: 'succeeded',
-    providerRef: executed.ref,
+    providerRef: ref,
     reason: attempt.input.body.reason ?? null,
     createdAt: attempt.createdAt.toISOString(),
   }
-  return {
-    answer: json(201, refund, { location: `/api/orders/${orderId}/refunds/${refundId}` }),
-    effects: [...refundEffects(refundId), booked],
-    effectRef: executed.ref,
-  }
+  const location = `/api/orders/${orderId}/refunds/${refundId}`
+  return { answer: json(201, refund, { location }), booking }
+}
+
+async function bookRefund(tx: Tx, { recordId, tenantId, booking }: Booked<RefundBooking>): Promise<void> {
+  const { refundId, status, refund } = booking
+  if (status === 'succeeded') await completeRefund(tx, recordId, refundId, refund!.ref)
+  else await giveBack(tx, refundId, status, refund?.ref)
+  if (refund)
+    await tx.query(sql`
+      INSERT INTO ledger_entries (id, kind, status, tenant_id, order_id, record_id, amount_cents, currency, provider_ref)
+      VALUES (${refund.id}, 'refund', ${status === 'succeeded' ? 'succeeded' : 'failed'}::ledger_status, ${tenantId},
+        ${refund.orderId}, ${recordId}, ${refund.amountCents}::bigint, ${refund.currency}, ${refund.ref})`)
 }
 
 /**
- * A refund that turns up after its hold was given back is booked all the same: the money is gone. Where it does not
- * fit any more, because another refund took what it had held, the order can't say so: people are told instead.
+ * A refund that turns up after its hold was given back is booked all the same: the money is gone. Where it does not fit
+ * any more, because another refund took what it had held, the order can't say so: a discrepancy does.
  */
-function refundEffects(refundId: string): Sql[] {
-  return [
-    sql`done AS (
-      UPDATE refunds r SET status = 'succeeded', provider_ref = moved.effect_ref
-      FROM moved, (SELECT id, status FROM refunds WHERE id = ${refundId}) old
-      WHERE r.id = old.id RETURNING r.order_id, r.amount_cents, old.status = 'pending' AS was_held
-    )`,
-    sql`refunded AS (
-      UPDATE orders o SET
-        refunded_cents = o.refunded_cents + d.amount_cents,
-        held_cents = o.held_cents - CASE WHEN d.was_held THEN d.amount_cents ELSE 0 END,
-        status = CASE WHEN o.refunded_cents + d.amount_cents >= o.amount_cents THEN 'refunded' ELSE 'partially_refunded' END::order_status
-      FROM done d
-      WHERE o.id = d.order_id AND (d.was_held OR o.refunded_cents + o.held_cents + d.amount_cents <= o.amount_cents)
-      RETURNING o.id
-    )`,
-    sql`beyond AS (
-      INSERT INTO discrepancies (id, kind, subject, record_id, detail)
-      SELECT ${newId('dis')}, 'refund_exceeds_order', ${refundId}, m.id,
-        jsonb_build_object('orderId', d.order_id, 'amountCents', d.amount_cents, 'ref', m.effect_ref)
-      FROM done d, moved m WHERE NOT EXISTS (SELECT 1 FROM refunded)
-      ON CONFLICT (kind, subject) DO NOTHING
-    )`,
-  ]
+async function completeRefund(tx: Tx, recordId: string, refundId: string, ref: string): Promise<void> {
+  const [refund] = await tx.query<{ status: string; order_id: string; amount: string }>(sql`
+    SELECT status, order_id, amount_cents AS amount FROM refunds WHERE id = ${refundId} FOR UPDATE`)
+  if (!refund) return
+  await tx.query(sql`UPDATE refunds SET status = 'succeeded', provider_ref = ${ref} WHERE id = ${refundId}`)
+  const { order_id: orderId, amount } = refund
+  const heldCents = refund.status === 'pending' ? amount : '0'
+  const fitting = await tx.query(sql`
+    UPDATE orders o SET
+      refunded_cents = o.refunded_cents + ${amount}::bigint,
+      held_cents = o.held_cents - ${heldCents}::bigint,
+      status = CASE WHEN o.refunded_cents + ${amount}::bigint >= o.amount_cents THEN 'refunded'
+        ELSE 'partially_refunded' END::order_status
+    WHERE o.id = ${orderId} AND (o.refunded_cents + o.held_cents - ${heldCents}::bigint + ${amount}::bigint <= o.amount_cents)
+    RETURNING o.id`)
+  if (fitting.length > 0) return
+  await tx.query(sql`
+    INSERT INTO discrepancies (id, kind, subject, record_id, detail)
+    VALUES (${newId('dis')}, 'refund_exceeds_order', ${refundId}, ${recordId},
+      ${JSON.stringify({ orderId, amountCents: Number(amount), ref })}::jsonb)
+    ON CONFLICT (kind, subject) DO NOTHING`)
 }

@@ -2,6 +2,7 @@
 // as it is but for the mark that it is being asked about.
 import sql from 'sql-template-tag'
 import type { Store } from '../db/store'
+import { markAsking, unmarkAsking } from '../idempotency/store/reschedule'
 
 const PAUSE_MS = 1000
 
@@ -24,22 +25,17 @@ export async function takeAsk(store: Pick<Store, 'query'>, recordId: string): Pr
   return row?.taken ? null : Math.max(1, row?.wait_ms ?? PAUSE_MS)
 }
 
-/** Clients are told to come back at once meanwhile. A mark of the reconciler's stays, and so does a newer one. */
+/** Meanwhile a client's 409 advises it to retry at once. */
 export async function whileAsking<Answer>(
   store: Pick<Store, 'query'>,
   recordId: string,
   limitMs: number,
   ask: () => Promise<Answer>,
 ): Promise<Answer> {
-  const [marked] = await store.query<{ until: Date }>(sql`
-    UPDATE idempotency_records SET asking_until = clock_timestamp() + ${limitMs}::float8 * interval '1 ms'
-    WHERE id = ${recordId} AND state = 'unknown' AND coalesce(asking_until <= clock_timestamp(), true)
-    RETURNING asking_until AS until`)
+  const until = await markAsking(store, recordId, limitMs)
   try {
     return await ask()
   } finally {
-    if (marked)
-      await store.query(sql`
-        UPDATE idempotency_records SET asking_until = NULL WHERE id = ${recordId} AND asking_until = ${marked.until}`)
+    if (until) await unmarkAsking(store, recordId, until)
   }
 }

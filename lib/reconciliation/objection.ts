@@ -3,7 +3,7 @@
 import sql from 'sql-template-tag'
 import type { Store } from '../db/store'
 import type { AnyOperation, Attempt, LookUpVerdict, Shown } from '../idempotency/operation'
-import { storedEvidence } from '../idempotency/sql/evidence'
+import { storedEvidence } from '../idempotency/store/evidence'
 import { type Refused, refuse } from '../operators/refusal'
 import type { ToReconcile } from './due'
 import type { Resolution } from './resolve'

@@ -2,12 +2,12 @@
 // outcome is known it only reports. Who asked, and what came of it, commits with the move where there is one.
 import { setTimeout } from 'node:timers/promises'
 import sql from 'sql-template-tag'
-import { appendAudit, audited, type NewEntry } from '../audit/append'
+import { appendAudit, auditMove, type NewEntry } from '../audit/append'
 import type { Store } from '../db/store'
-import type { Effects } from '../idempotency/operation'
-import type { EvidenceSource } from '../idempotency/sql/evidence'
-import { currentOf } from '../idempotency/sql/version'
+import type { Also } from '../idempotency/operation'
 import type { State } from '../idempotency/states'
+import type { EvidenceSource } from '../idempotency/store/evidence'
+import { currentOf } from '../idempotency/store/version'
 import type { BulkAction } from '../maintenance/bulk'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
@@ -89,14 +89,9 @@ export const reconcileInBulk =
 /** For `reconcile`: the entry of a key that it moves. */
 const auditedReconcile =
   (entry: NewEntry) =>
-  (verdict: Verdict, { state }: { state: State }): Effects => [
-    audited(
-      entry,
-      sql`moved m`,
-      sql`jsonb_build_object('state', m.state, 'version', m.version, 'verdict', ${verdict}::text)`,
-      sql`jsonb_build_object('state', ${state}::text, 'version', m.version - 1)`,
-    ),
-  ]
+  (verdict: Verdict, { state }: { state: State }): Also =>
+  (tx, moved) =>
+    auditMove({ ...entry, before: { state, version: moved.version - 1 } }, { verdict })(tx, moved)
 
 async function evidenceOf(store: Pick<Store, 'query'>, recordId: string): Promise<EvidenceView[]> {
   const rows = await store.query<Omit<EvidenceView, 'createdAt'> & { createdAt: Date }>(sql`

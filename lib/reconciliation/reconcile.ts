@@ -1,30 +1,30 @@
 // Finding out what became of an unknown outcome. The provider is asked once; what it says moves the record only
 // where that is proof, and only if the record is still as it was read before the question was asked.
-import type { Sql } from 'sql-template-tag'
 import { violatedConstraint } from '../db/sqlstate'
 import type { Boundary } from '../idempotency/boundary'
 import { applyEvidence } from '../idempotency/evidence'
 import {
+  type Also,
   type AnyOperation,
   type Attempt,
   differenceOf,
-  type Effects,
   type Executed,
   type LookUpVerdict,
+  type Operations,
+  settlementOf,
 } from '../idempotency/operation'
 import type { KeyRecord } from '../idempotency/record'
 import { recallAttempt, settleByEvidence } from '../idempotency/settle-by-evidence'
-import { openUnbookable } from '../idempotency/sql/evidence'
-import { release } from '../idempotency/sql/release'
-import { settle } from '../idempotency/sql/settle'
-import { currentOf } from '../idempotency/sql/version'
 import type { State } from '../idempotency/states'
+import { openUnbookable, recordJustification } from '../idempotency/store/evidence'
+import { release } from '../idempotency/store/release'
+import { continueSoon, reschedule, waitForSettleWindow } from '../idempotency/store/reschedule'
+import { settle } from '../idempotency/store/settle'
+import { currentOf } from '../idempotency/store/version'
 import { rerunAccepted } from '../jobs/enqueue'
 import { askProvider } from './ask-provider'
 import { whileAsking } from './asks-by-people'
-import { findToReconcile, type ToReconcile, waitForSettleWindow } from './due'
-import { goOnSoon, putOff } from './put-off'
-import { witnessed } from './witnessed'
+import { findToReconcile, type ToReconcile } from './due'
 
 /** Who asks by schedule. */
 export const RECONCILER = 'reconciler'
@@ -45,16 +45,16 @@ export interface Reconciled {
 
 export interface Reconciliation {
   boundary: Boundary
-  operations: ReadonlyMap<string, AnyOperation>
+  operations: Operations
   /** The pause before the second look-up; it doubles up to an hour. */
   intervalMs: number
   maxAttempts: number
 }
 
-/** On whose behalf. `along` commits with the move, if there is one: it reads the moved row from `moved`. */
+/** On whose behalf. What `also` returns commits with the move, if there is one. */
 interface Asker {
   by: string
-  along(verdict: Verdict, record: KeyRecord): Effects
+  also(verdict: Verdict, record: KeyRecord): Also | undefined
 }
 
 /** Null where there is no such record, or nothing is left to ask about. */
@@ -62,7 +62,7 @@ export async function reconcile(
   r: Reconciliation,
   recordId: string,
   by: string,
-  along: Asker['along'] = () => [],
+  also: Asker['also'] = () => undefined,
 ): Promise<Reconciled | null> {
   const { store } = r.boundary
   await r.boundary.step?.('reconciling')
@@ -74,11 +74,11 @@ export async function reconcile(
   const { state } = found.record
   const reconciled =
     state === 'unknown' && found.record.effectEvidence
-      ? await settleWithEvidence(r, operation, found, { by, along })
-      : await lookUp(r, operation, found, { by, along })
+      ? await settleWithEvidence(r, operation, found, { by, also })
+      : await lookUp(r, operation, found, { by, also })
   if (state !== 'unknown') return reconciled
-  tell(r.boundary, found.record, reconciled)
-  // Somebody else may have moved it while we asked, and then it is that.
+  observeFailure(r.boundary, found.record, reconciled)
+  // Another writer may have moved it while we asked.
   return reconciled.settled ? reconciled : { ...reconciled, state: (await currentOf(store, recordId))?.state ?? state }
 }
 
@@ -89,8 +89,7 @@ async function settleWithEvidence(
   asker: Asker,
 ): Promise<Reconciled> {
   const told = { verdict: 'succeeded', settled: false, deadLettered: false, ref: null } as const
-  const also = asker.along('succeeded', record)
-  if (await settleByEvidence(movesOnly(r.boundary), operation, record.id, also))
+  if (await settleByEvidence(r.boundary, operation, record.id, asker.also('succeeded', record)))
     return { ...told, state: 'completed', settled: true }
   return { ...told, state: record.state, ...(await later(r, record, asker.by, 'pending')) }
 }
@@ -123,22 +122,19 @@ async function later(r: Reconciliation, record: KeyRecord, by: string, verdict: 
   if (by !== RECONCILER) return { deadLettered: false }
   const { boundary, intervalMs, maxAttempts } = r
   const { id: recordId, attempt } = record
-  const putOffTo = await putOff(boundary.store, { recordId, attempt, by, verdict, intervalMs, maxAttempts })
+  const rescheduled = await reschedule(boundary.store, { recordId, attempt, by, verdict, intervalMs, maxAttempts })
   await boundary.step?.('put_off')
-  return putOffTo
+  return rescheduled
 }
 
-/** Whatever was settled, and with what, this file tells once that it was found out. */
-const movesOnly = (boundary: Boundary): Boundary => ({
-  ...boundary,
-  observe: (event) => event.kind === 'moved' && boundary.observe?.(event),
-})
-
-/** A look-up that came too early, or says "not yet", is neither. */
-function tell(boundary: Boundary, { endpoint, tenantId }: KeyRecord, { settled, verdict, deadLettered }: Reconciled) {
-  if (settled) boundary.observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })
-  else if (verdict === 'unreachable' || deadLettered)
-    boundary.observe?.({ kind: 'reconcile_failed', endpoint, tenantId })
+/** A look-up that came too early, or says "not yet", is no failure. */
+function observeFailure(
+  { observe }: Boundary,
+  { endpoint, tenantId }: KeyRecord,
+  { settled, verdict, deadLettered }: Reconciled,
+) {
+  if (!settled && (verdict === 'unreachable' || deadLettered))
+    observe?.({ kind: 'reconcile_failed', endpoint, tenantId })
 }
 
 async function apply(
@@ -147,17 +143,12 @@ async function apply(
   found: ToReconcile,
   attempt: Attempt<unknown, unknown>,
   verdict: LookUpVerdict,
-  { by, along }: Asker,
+  asker: Asker,
 ): Promise<Partial<Reconciled>> {
   const { store } = r.boundary
   const { record } = found
+  const { by } = asker
   const guard = { recordId: record.id, attempt: record.attempt }
-  const also = along(verdict.kind, record)
-  const moved = (to: State, unknownSeconds: number | null) => {
-    const { endpoint, tenantId } = record
-    r.boundary.observe?.({ kind: 'moved', from: 'unknown', to, endpoint, tenantId, unknownSeconds })
-    return { settled: true, state: to }
-  }
   // Until the window is over a call may still arrive, and "no such charge" proves nothing; nor does the decline of one
   // attempt speak for another that may be on its way.
   const provesNothing = verdict.kind === 'not_found' || verdict.kind === 'unfinished'
@@ -177,35 +168,39 @@ async function apply(
         await applyEvidence(r.boundary, r.operations, evidence)
         return { deadLettered: true }
       }
-      const settlement = operation.external.conclude(attempt, verdict)
-      const effects = [...also, ...settlement.effects, lookedUp(guard.attempt, verdict)]
+      const settlement = settlementOf(operation, attempt, verdict)
       const event = { event: 'settled', by, ...guard, verdict: verdict.kind } as const
-      const settling = settle(store, { ...guard, from: ['unknown'], settlement: { ...settlement, effects }, event })
+      const also = justified(guard.attempt, verdict, asker.also(verdict.kind, record))
+      const settling = settle(r.boundary, operation, { ...guard, from: 'unknown', settlement, event, also })
       const done = await settling.catch(async (error: unknown) => {
         if (!violatedConstraint(error)) throw error
         await openUnbookable(store, { recordId: record.id, source: 'look_up', executed: verdict }, error)
         return 'unbookable' as const
       })
       if (done === 'unbookable') return later(r, record, by, 'pending')
-      await r.boundary.step?.(done ? 'settled' : 'late')
-      if (done) return moved('completed', done.unknownSeconds)
-      // Late: the record is not as it was read. What was learned is kept, and may settle what it is by now.
+      if (done) return { settled: true, state: 'completed' }
+      // The record is not as it was read. What was learned is recorded, and may settle what it is by now.
       await applyEvidence(r.boundary, r.operations, evidence)
       return {}
     }
     case 'not_found': {
-      const effects = [...also, ...operation.external.release(attempt), lookedUp(guard.attempt, verdict)]
-      const event = { event: 'released', by, ...guard, verdict: 'not_found' } as const
-      const next = record.async ? rerunAccepted(record.id, record.attempt) : undefined
-      const done = await release(store, { ...guard, from: 'unknown', code: 'not_executed', effects, event, next })
-      await r.boundary.step?.(done ? 'released' : 'late')
-      if (done) return moved('failed_retryable', done.unknownSeconds)
-      // Somebody moved it on, or told us of the effect while we asked.
-      const told = await settleByEvidence(movesOnly(r.boundary), operation, record.id, also)
-      return told ? { settled: true, state: 'completed' } : {}
+      const also = asker.also('not_found', record)
+      const done = await release(r.boundary, {
+        ...guard,
+        from: 'unknown',
+        code: 'not_executed',
+        giveBack: async (tx) => operation.external.release?.(tx, attempt),
+        event: { event: 'released', by, ...guard, verdict: 'not_found' },
+        enqueue: record.async ? rerunAccepted(record.attempt) : undefined,
+        also: justified(guard.attempt, verdict, also),
+      })
+      if (done) return { settled: true, state: 'failed_retryable' }
+      // It was moved on, or evidence of the effect was recorded while we asked.
+      const settled = await settleByEvidence(r.boundary, operation, record.id, also)
+      return settled ? { settled: true, state: 'completed' } : {}
     }
     case 'unfinished':
-      await goOnSoon(store, { ...guard, by, progress: verdict.progress, scheduled: by === RECONCILER })
+      await continueSoon(store, { ...guard, by, progress: verdict.progress, scheduled: by === RECONCILER })
       await r.boundary.step?.('put_off')
       return {}
     case 'pending':
@@ -214,6 +209,10 @@ async function apply(
   }
 }
 
-function lookedUp(attempt: number, { kind: verdict, ...found }: Executed | { kind: 'not_found' }): Sql {
-  return witnessed({ source: 'look_up', attempt, verdict, detail: { ref: null, ...found } })
-}
+/** The look-up is recorded as the evidence for what it moves. */
+const justified =
+  (attempt: number, { kind: verdict, ...found }: Executed | { kind: 'not_found' }, also: Also | undefined): Also =>
+  async (tx, moved) => {
+    await recordJustification(tx, moved.id, { source: 'look_up', attempt, verdict, detail: { ref: null, ...found } })
+    await also?.(tx, moved)
+  }

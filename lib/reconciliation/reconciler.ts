@@ -1,8 +1,9 @@
 // The reconciler: due unknown outcomes, the longest overdue first, a few at a time so that a slow provider does not
 // hold up the rest.
+
+import { DUE, takeDue } from '../idempotency/store/reschedule'
 import type { Counts, Daemon } from '../maintenance/daemon'
 import { wouldTouch } from '../maintenance/dry-run'
-import { DUE, takeDue } from './due'
 import { RECONCILER, type Reconciled, type Reconciliation, reconcile } from './reconcile'
 import { noteAnswer } from './resume'
 

@@ -1,14 +1,22 @@
 // A person's word for an outcome that nobody could find out. It moves the record as the reconciler would, with the same
 // conclusions, and only if the record is still as the person saw it. It never goes against what the provider says: the
 // provider is asked once more, and only where it can't be reached does the word stand by itself.
-import sql, { type Sql } from 'sql-template-tag'
-import { audited } from '../audit/append'
+import { auditMove } from '../audit/append'
 import { violatedConstraint } from '../db/sqlstate'
-import type { AnyOperation, Attempt, Executed, LookUpVerdict, Shown } from '../idempotency/operation'
+import {
+  type Also,
+  type AnyOperation,
+  type Attempt,
+  type Executed,
+  type LookUpVerdict,
+  type Shown,
+  settlementOf,
+} from '../idempotency/operation'
 import { recallAttempt } from '../idempotency/settle-by-evidence'
-import { release } from '../idempotency/sql/release'
-import { type Settled, settle } from '../idempotency/sql/settle'
-import { type Current, currentOf } from '../idempotency/sql/version'
+import { recordJustification } from '../idempotency/store/evidence'
+import { release } from '../idempotency/store/release'
+import { settle } from '../idempotency/store/settle'
+import { type Current, currentOf } from '../idempotency/store/version'
 import { rerunAccepted } from '../jobs/enqueue'
 import type { Call } from '../operators/actor'
 import { type Refused, refuse } from '../operators/refusal'
@@ -16,7 +24,6 @@ import { askProvider } from './ask-provider'
 import { findToReconcile, type ToReconcile } from './due'
 import { askAbout, objectionTo } from './objection'
 import type { Reconciliation } from './reconcile'
-import { witnessed } from './witnessed'
 
 export const RESOLUTIONS = ['succeeded', 'declined', 'not_executed'] as const
 
@@ -62,21 +69,7 @@ export async function resolve(
   try {
     const shown = decision.accept && known.shown ? known.shown : undefined
     const confirmed = known.confirmedByRef ?? false
-    const moved = await move({ store, operation, attempt, found, said, shown, confirmed, call, decision })
-    if (moved) {
-      const { endpoint, tenantId } = found.record
-      const to = decision.verdict === 'not_executed' ? 'failed_retryable' : 'completed'
-      boundary.observe?.({
-        kind: 'moved',
-        from: 'unknown',
-        to,
-        endpoint,
-        tenantId,
-        unknownSeconds: moved.unknownSeconds,
-      })
-      boundary.observe?.({ kind: 'reconcile_resolved', endpoint, tenantId })
-      return null
-    }
+    if (await move({ boundary, operation, attempt, found, said, shown, confirmed, call, decision })) return null
   } catch (error) {
     if (violatedConstraint(error) === REF_IS_UNIQUE) return refuse('provider_ref_taken')
     throw error
@@ -98,7 +91,7 @@ const changedSince = ({ state, version }: Current): Refused =>
   refuse('changed_since_loaded', { current: { state, version } })
 
 interface Move {
-  store: Reconciliation['boundary']['store']
+  boundary: Reconciliation['boundary']
   operation: AnyOperation
   attempt: Attempt<unknown, unknown>
   found: ToReconcile
@@ -111,40 +104,41 @@ interface Move {
   decision: Decision
 }
 
-/** Null when the record is not as it was seen any more: nothing was done. */
-function move(m: Move): Promise<Pick<Settled, 'unknownSeconds'> | null> {
-  const { store, operation, attempt, found, said, shown, confirmed, call, decision } = m
-  const { id: recordId, verdict, version } = decision
+/** False when the record is not as it was seen any more: nothing was done. */
+async function move(m: Move): Promise<boolean> {
+  const { boundary, operation, attempt, found, said, shown, confirmed, call, decision } = m
+  const { id: recordId, verdict, version, reason, accept } = decision
   const { record } = found
   const executed = executedBy(decision, said)
-  const guard = { recordId, attempt: record.attempt, version }
+  const ref = executed?.ref ?? null
   const by = `operator:${call.actor.id}`
   const event = { by, attempt: record.attempt, requestId: call.requestId, source: 'operator', verdict } as const
-  const ref = executed?.ref ?? null
   const provider = confirmed ? verdict : said.kind
-  const detail = { ref, reason: decision.reason, by: call.actor.id, provider, ...(shown && { shown }) }
-  const evidence = witnessed({ source: 'operator', attempt: record.attempt, verdict, detail })
-  const entry = auditOf(call, decision, ref)
-  if (executed) {
-    const settlement = operation.external.conclude(attempt, { ...executed, shown })
-    const effects = [entry, ...settlement.effects, evidence]
-    return settle(store, {
-      ...guard,
-      from: ['unknown'],
-      settlement: { ...settlement, effects },
-      event: { event: 'settled', ...event },
-      despiteOtherMoney: true,
-    })
+  const detail = { ref, reason, by: call.actor.id, provider, ...(shown && { shown }) }
+  const before = { state: 'unknown', version }
+  const audit = auditMove(
+    { ...call, action: 'key.resolve', target: recordId, reason, before },
+    { verdict, providerRef: ref, ...(accept ? { accept } : {}) },
+  )
+  const also: Also = async (tx, moved) => {
+    await recordJustification(tx, recordId, { source: 'operator', attempt: record.attempt, verdict, detail })
+    await audit(tx, moved)
   }
-  return release(store, {
-    ...guard,
-    from: 'unknown',
-    code: 'not_executed',
-    effects: [entry, ...operation.external.release(attempt), evidence],
-    event: { event: 'released', ...event },
-    next: record.async ? rerunAccepted(recordId, record.attempt) : undefined,
-    despiteOtherMoney: true,
-  })
+  const guard = { recordId, from: 'unknown', attempt: record.attempt, version, despiteOtherMoney: true, also } as const
+  const moved = executed
+    ? await settle(boundary, operation, {
+        ...guard,
+        settlement: settlementOf(operation, attempt, { ...executed, shown }),
+        event: { event: 'settled', ...event },
+      })
+    : await release(boundary, {
+        ...guard,
+        code: 'not_executed',
+        giveBack: async (tx) => operation.external.release?.(tx, attempt),
+        event: { event: 'released', ...event },
+        enqueue: record.async ? rerunAccepted(record.attempt) : undefined,
+      })
+  return moved !== null
 }
 
 /** A decline that nobody has a reference for is booked under one of our own. */
@@ -155,12 +149,4 @@ export function executedBy(
   if (verdict === 'not_executed') return null
   const known = providerRef ?? ('ref' in said ? said.ref : `unreferenced-${id}`)
   return { kind: verdict, ref: known }
-}
-
-/** First among the effects: so it is written last. */
-function auditOf(call: Call, { id, verdict, reason, version, accept }: Decision, ref: string | null): Sql {
-  const before = { state: 'unknown', version }
-  const after = sql`jsonb_build_object('state', m.state, 'version', m.version, 'verdict', ${verdict}::text,
-    'providerRef', ${ref}::text) || ${JSON.stringify(accept ? { accept } : {})}::jsonb`
-  return audited({ ...call, action: 'key.resolve', target: id, reason, before }, sql`moved m`, after)
 }

@@ -1,7 +1,7 @@
 // Sending sample traffic: one at a time over all nodes, and only where the provider is the sandbox.
-import sql from 'sql-template-tag'
-import { audited } from '../audit/append'
+import { appendAudit } from '../audit/append'
 import { violatedConstraint } from '../db/sqlstate'
+import type { Tx } from '../db/store'
 import type { Runner } from '../maintenance/runner'
 import { failDeadRuns, type Run } from '../maintenance/runs'
 import { refuse } from '../operators/refusal'
@@ -29,8 +29,9 @@ export function trafficUseCases({ runner, isSandbox, ...traffic }: Traffic, guar
       if (!isSandbox) return refuse('not_found', { detail: 'Sample traffic is for the sandbox provider only.' })
       const id = call.newId('run')
       const plan = samplePlan()
-      const effects = [audited({ ...call, action: ACTION, target: id, after: { steps: plan.length } }, sql`moved`)]
-      const request = { id, dryRun: false, scheduled: false, requestedBy: call.actor.id, reason: null, effects }
+      const entry = { ...call, action: ACTION, target: id, after: { steps: plan.length } }
+      const also = (tx: Tx) => appendAudit(tx, entry)
+      const request = { id, dryRun: false, scheduled: false, requestedBy: call.actor.id, reason: null, also }
       // One whose node died holds nobody up.
       await failDeadRuns(traffic.store)
       try {

@@ -54,6 +54,7 @@ export function openSubject(url: string) {
     leaseMs: 60_000,
     settleMs: 120_000,
     defaultRetentionHours: 24,
+    requestExpired: problem('request_expired'),
   }
   const place = placeOrder(gateway, problem)
 

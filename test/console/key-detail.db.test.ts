@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findKeyDetail, KeyDetail } from '../../lib/console/key-detail'
 import { consoleUseCases } from '../../lib/console/use-cases'
 import { nextAnswer } from '../../lib/http/next-answer'
-import { expire } from '../../lib/idempotency/sql/expire'
+import { expire } from '../../lib/idempotency/store/expire'
 import { openMisuseLog } from '../../lib/metrics/misuse'
 import { callOf } from '../../lib/operators/actor'
 import { isRefused } from '../../lib/operators/refusal'
@@ -95,7 +95,7 @@ describe('the detail of a key', () => {
     const { id } = await bench.recordOf(key)
     expect((await show(id)).ledger.map(({ recordId }) => recordId)).toEqual([ofOrder, id])
     const due = sql`SELECT id, state FROM idempotency_records WHERE key = ${orderKey} FOR UPDATE`
-    await expire(bench.store, { due, by: 'test', operations: new Map() })
+    await expire({ store: bench.store }, { due, by: 'test', operations: new Map() })
     await bench.db.query('DELETE FROM idempotency_records WHERE id = $1', [ofOrder])
     expect((await show(id)).ledger.map(({ recordId }) => recordId)).toEqual([null, id])
   })

@@ -149,10 +149,10 @@ describe('the store’s circuit breaker', () => {
   it('does not hold back queryPastCircuit while it is open', async () => {
     gate.mode = 'shut'
     await fail(5)
-    await expect(store.queryPastCircuit(ONE)).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store.pastCircuit.query(ONE)).rejects.toBeInstanceOf(StoreUnavailable)
     expect(gate.reached).toBe(6)
     gate.mode = 'open'
-    expect(await store.queryPastCircuit(ONE)).toEqual([{ one: 1 }])
+    expect(await store.pastCircuit.query(ONE)).toEqual([{ one: 1 }])
     await unavailable()
   })
 

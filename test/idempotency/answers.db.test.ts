@@ -4,9 +4,19 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { observeDatabase, serverOfStore } from '../../lib/db/clock'
 import { type Notifications, openNotifications } from '../../lib/db/notifications'
 import { type Answers, type Finished, openAnswers } from '../../lib/idempotency/answers'
-import { expire } from '../../lib/idempotency/sql/expire'
+import { expire } from '../../lib/idempotency/store/expire'
 import { PLACE_ORDER } from '../../lib/orders/place-order'
-import { answerOf, type Bench, newKey, openBench, orderOf, scriptedGateway, TENANT } from '../support/boundary'
+import {
+  answerOf,
+  type Bench,
+  isSettle,
+  newKey,
+  openBench,
+  orderOf,
+  scriptedGateway,
+  TENANT,
+  tamperedAtEnd,
+} from '../support/boundary'
 import { type Line, openLine } from '../support/line'
 
 const ORDER = orderOf()
@@ -41,11 +51,14 @@ afterEach(async () => {
 const find = (key: string) => answers.find(TENANT, PLACE_ORDER, key)
 const place = (key: string) => bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, answers } })
 const expireNow = (key: string) =>
-  expire(bench.store, {
-    due: sql`SELECT id, state FROM idempotency_records WHERE key = ${key} FOR UPDATE`,
-    by: 'test',
-    operations: new Map(),
-  })
+  expire(
+    { store: bench.store },
+    {
+      due: sql`SELECT id, state FROM idempotency_records WHERE key = ${key} FOR UPDATE`,
+      by: 'test',
+      operations: new Map(),
+    },
+  )
 
 /** A busy machine may miss a sign of life, and then nothing is kept: that is no fault. */
 async function kept(key: string): Promise<void> {
@@ -140,18 +153,14 @@ describe('a cached response', () => {
     const key = newKey()
     const other = await placed()
     let expired = false
-    const store = {
-      ...bench.store,
-      query: async <Row>(statement: Parameters<typeof bench.store.query>[0]) => {
-        const rows = await bench.store.query<Row>(statement)
-        if (!statement.text.includes("state = 'completed', version")) return rows
-        // between what it reads and what it keeps
-        await expireNow(key)
-        await vi.waitFor(() => expect(answers.ticket()).toBe(1), SOON)
-        expired = true
-        return rows
-      },
-    }
+    const store = tamperedAtEnd(bench.store, isSettle, async (send) => {
+      const result = await send()
+      // between what it reads and what it keeps
+      await expireNow(key)
+      await vi.waitFor(() => expect(answers.ticket()).toBe(1), SOON)
+      expired = true
+      return result
+    })
     await bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, store, answers } })
     expect(expired).toBe(true)
     expect(find(key)).toBeUndefined()

@@ -1,8 +1,7 @@
 // A key that has run out is a 410 from that instant on, reaper or not; what may have happened never runs out.
 import { describe, expect, it } from 'vitest'
-import { claim } from '../../lib/idempotency/sql/claim'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { barrier, charged, orderOf, refused, timedOut, toldBy } from '../support/boundary'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
+import { barrier, charged, claimOf, orderOf, refused, timedOut, toldBy } from '../support/boundary'
 import { move } from '../support/rows'
 import { bench, body, gateway, key, place } from './one-key'
 
@@ -31,21 +30,9 @@ describe('a key past its retention', () => {
   it('is not claimed by a request that read it before it expired', async () => {
     gateway.nextCall(refused)
     await place()
-    const { id, attempt } = await bench.recordOf(key)
+    const record = await bench.recordOf(key)
     await bench.endRetention(key)
-    const claimed = await claim(bench.store, {
-      recordId: id,
-      from: 'failed_retryable',
-      attempt,
-      phase: { name: 'charging', external: true },
-      leaseMs: 60_000,
-      settleMs: 120_000,
-      nodeId: 'node-1',
-      requestId: 'req_1',
-      effects: [],
-      report: undefined,
-    })
-    expect(claimed).toBeNull()
+    expect(await claimOf(bench, record)).toBeNull()
   })
 
   it('whose outcome is unknown stays unknown', async () => {
@@ -61,7 +48,10 @@ describe('a key past its retention', () => {
     await bench.endRetention(key)
     const { id } = await bench.recordOf(key)
     const executed = { kind: 'succeeded', ref: `ch_${key}` } as const
-    await keepEvidence(bench.store, { recordId: id, source: 'webhook', sourceId: `evt_${key}`, attempt: 1, executed })
+    await recordEvidence(
+      { store: bench.store },
+      { recordId: id, source: 'webhook', sourceId: `evt_${key}`, attempt: 1, executed },
+    )
     expect(toldBy(await place())).toBe('201 replayed')
     const { expires_at, completed_at } = await bench.recordOf(key)
     expect(expires_at.getTime() - completed_at!.getTime()).toBe(24 * 3_600_000)

@@ -1,7 +1,7 @@
 // A late owner changes nothing. What it learned is kept as evidence: it settles a record that nobody owns, and waits
 // for the owner of one that is claimed again.
 import { describe, expect, it } from 'vitest'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
 import type { Called } from '../support/boundary'
 import {
   answerOf,
@@ -252,13 +252,16 @@ describe('a fenced owner of a record that a second attempt has claimed', () => {
     const first = await lateOwner(charged(ref('first')))
     const second = await ownerInCall(charged(ref('second')))
     const transaction = await bench.transaction()
-    await keepEvidence(storeOn(transaction), {
-      recordId: (await bench.recordOf(key)).id,
-      source: 'webhook',
-      sourceId: `evt_${key}`,
-      attempt: 1,
-      executed: { kind: 'succeeded', ref: ref('first') },
-    })
+    await recordEvidence(
+      { store: storeOn(transaction) },
+      {
+        recordId: (await bench.recordOf(key)).id,
+        source: 'webhook',
+        sourceId: `evt_${key}`,
+        attempt: 1,
+        executed: { kind: 'succeeded', ref: ref('first') },
+      },
+    )
     const settling = second.comesBack()
     await bench.untilBlocked(1)
     await transaction.query('COMMIT')

@@ -1,9 +1,8 @@
 // Evidence that comes late: stored, it settles before anything else is done with the key; and it contradicts a record
 // that is final, whose answer stays.
 import { describe, expect, it } from 'vitest'
-import { claim } from '../../lib/idempotency/sql/claim'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { answerOf, charged, declined, refused, timedOut, toldBy } from '../support/boundary'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
+import { answerOf, charged, claimOf, declined, refused, timedOut, toldBy } from '../support/boundary'
 import { move } from '../support/rows'
 import { books, discrepancies, evidence, lateOwner, ref } from './late-owner'
 import { bench, gateway, key, place } from './one-key'
@@ -12,13 +11,16 @@ describe('stored evidence of a charge that has not settled its record yet', () =
   const told = async (attempt: number) => {
     const { id } = await bench.recordOf(key)
     const executed = { kind: 'succeeded', ref: ref('told') } as const
-    return keepEvidence(bench.store, {
-      recordId: id,
-      source: 'webhook',
-      sourceId: `evt_${id}`,
-      attempt,
-      executed,
-    })
+    return recordEvidence(
+      { store: bench.store },
+      {
+        recordId: id,
+        source: 'webhook',
+        sourceId: `evt_${id}`,
+        attempt,
+        executed,
+      },
+    )
   }
 
   it('answers the next request of a failed_retryable key without a provider call', async () => {
@@ -64,20 +66,8 @@ describe('stored evidence of a charge that has not settled its record yet', () =
     gateway.nextCall(refused)
     await place()
     await told(1)
-    const { id, attempt } = await bench.recordOf(key)
-    const claimed = await claim(bench.store, {
-      recordId: id,
-      from: 'failed_retryable',
-      attempt,
-      phase: { name: 'charging', external: true },
-      leaseMs: 60_000,
-      settleMs: 120_000,
-      nodeId: 'node-1',
-      requestId: 'req_1',
-      effects: [],
-      report: undefined,
-    })
-    expect(claimed).toBeNull()
+    const record = await bench.recordOf(key)
+    expect(await claimOf(bench, record)).toBeNull()
   })
 
   it('is stored once per source event, and raises the version once', async () => {
@@ -158,7 +148,7 @@ describe('late evidence for a final record', () => {
     const { id } = await bench.recordOf(key)
     const executed = { kind: 'succeeded', ref: ref('yes') } as const
     for (const sourceId of [`evt_1_${id}`, `evt_1_${id}`, `evt_2_${id}`])
-      await keepEvidence(bench.store, { recordId: id, source: 'webhook', sourceId, attempt: 1, executed })
+      await recordEvidence({ store: bench.store }, { recordId: id, source: 'webhook', sourceId, attempt: 1, executed })
     expect(await discrepancies()).toHaveLength(1)
     expect(await evidence()).toHaveLength(2)
   })
@@ -168,13 +158,16 @@ describe('late evidence for a final record', () => {
     await place()
     const { id } = await bench.recordOf(key)
     const tell = (name: string) =>
-      keepEvidence(bench.store, {
-        recordId: id,
-        source: 'webhook',
-        sourceId: `evt_${name}_${id}`,
-        attempt: 1,
-        executed: { kind: 'succeeded', ref: ref(name) },
-      })
+      recordEvidence(
+        { store: bench.store },
+        {
+          recordId: id,
+          source: 'webhook',
+          sourceId: `evt_${name}_${id}`,
+          attempt: 1,
+          executed: { kind: 'succeeded', ref: ref(name) },
+        },
+      )
     await move(bench.db, id, 'expired')
     expect(await tell('tombstone')).toMatchObject({ state: 'expired' })
     await bench.db.query('DELETE FROM idempotency_records WHERE id = $1', [id])

@@ -1,7 +1,7 @@
 // An owner that is held in its call while its record moves on without it, and what is to be seen of it afterwards.
 import { expect } from 'vitest'
 import type { Outcome } from '../../lib/idempotency/run'
-import { release } from '../../lib/idempotency/sql/release'
+import { release } from '../../lib/idempotency/store/release'
 import type { Called } from '../support/boundary'
 import { type Barrier, barrier, toldBy } from '../support/boundary'
 import { bench, body, gateway, key, place } from './one-key'
@@ -40,14 +40,16 @@ export async function leaseRunsOut(): Promise<void> {
 /** Reconciliation found nothing, after the settle window. */
 async function provenNotExecuted(): Promise<void> {
   const { id, attempt } = await bench.recordOf(key)
-  const released = await release(bench.store, {
-    recordId: id,
-    from: 'unknown',
-    attempt,
-    code: 'not_found',
-    effects: [],
-    event: { event: 'released', by: 'reconciler' },
-  })
+  const released = await release(
+    { store: bench.store },
+    {
+      recordId: id,
+      from: 'unknown',
+      attempt,
+      code: 'not_found',
+      event: { event: 'released', by: 'reconciler' },
+    },
+  )
   expect(released).not.toBeNull()
 }
 

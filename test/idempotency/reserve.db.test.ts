@@ -1,11 +1,12 @@
-// One statement to reserve, whatever happens around it: a free key, a taken one, a rival in the gap.
-import sql from 'sql-template-tag'
+// One transaction to reserve, whatever happens around it: a free key, a taken one, a rival in the gap.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../lib/db/id'
-import type { Statement, Together } from '../../lib/db/together'
-import { type Reservation, reserve, reserveStatement, rivalStatement } from '../../lib/idempotency/sql/reserve'
-import { settle } from '../../lib/idempotency/sql/settle'
-import { type Bench, newKey, openBench, orderOf, scriptedGateway, TENANT } from '../support/boundary'
+import type { Statement, Store, Tx } from '../../lib/db/store'
+import type { AnyOperation } from '../../lib/idempotency/operation'
+import { openBatches } from '../../lib/idempotency/store/batches'
+import { type Reservation, type Reserved, reserve, reserveIn, reserving } from '../../lib/idempotency/store/reserve'
+import { settleIn, settling } from '../../lib/idempotency/store/settle'
+import { type Bench, newKey, openBench, orderOf, scriptedGateway, storeOn, TENANT, tampered } from '../support/boundary'
 
 let bench: Bench
 beforeAll(async () => {
@@ -17,44 +18,40 @@ const ENDPOINT = 'POST /api/orders'
 const FINGERPRINT = `v1:${'a'.repeat(64)}`
 
 function reservation(changes: Partial<Reservation> = {}): Reservation {
-  const resource = { type: 'order', id: newId('ord') }
-  const { customerId, currency, items, paymentMethod } = orderOf()
   return {
-    id: newId('idem'),
+    recordId: newId('idem'),
     tenantId: TENANT,
     endpoint: ENDPOINT,
     key: newKey(),
     fingerprint: FINGERPRINT,
-    request: '{}',
+    input: { params: {}, body: orderOf() },
     requestId: newId('req'),
-    resource,
+    resource: { type: 'order', id: newId('ord') },
     retentionSeconds: 3600,
     leaseMs: 60_000,
     settleMs: 120_000,
     nodeId: 'node-1',
     phase: { name: 'charging', external: true },
-    effects: [
-      sql`placed AS (
-        INSERT INTO orders (id, tenant_id, record_id, customer_id, currency, amount_cents, items, payment_method, created_at)
-        SELECT ${resource.id}, m.tenant_id, m.id, ${customerId}, ${currency}, 2500::bigint,
-          ${JSON.stringify(items)}::json, ${paymentMethod}, m.created_at FROM moved m
-      )`,
-    ],
-    report: undefined,
-    job: undefined,
     mayCreate: true,
-    independent: true,
     ...changes,
   }
 }
 
-const ordersOf = (r: Reservation) => bench.rows('SELECT * FROM orders WHERE record_id = $1', [r.id])
+const ordering = (): AnyOperation => bench.placeOrder(scriptedGateway())
+const reserveOrder = (r: Reservation, store: Store = bench.store): Promise<Reserved> =>
+  reserve({ store }, ordering(), r)
+
+const ordersOf = (r: Reservation) => bench.rows('SELECT * FROM orders WHERE record_id = $1', [r.recordId])
+
+const verbs = (sent: string[]) => sent.map((text) => /[A-Z]+( INTO \w+)?/.exec(text)![0])
+const RESERVED = ['BEGIN', 'INSERT INTO idempotency_records', 'INSERT INTO orders', 'COMMIT']
+const REFUSED = ['BEGIN', 'INSERT INTO idempotency_records', 'COMMIT', 'SELECT']
 
 /** The reservation of a rival, sent in a transaction that is still open. */
 async function rivalOf(key: string) {
   const rival = reservation({ key })
   const transaction = await bench.transaction()
-  await transaction.query(reserveStatement(rival))
+  await storeOn(transaction).transaction((tx) => reserveIn(tx, ordering(), [reserving(rival)]))
   return {
     rival,
     async end(how: 'COMMIT' | 'ROLLBACK') {
@@ -65,16 +62,16 @@ async function rivalOf(key: string) {
 }
 
 describe('reserving a free key', () => {
-  it('creates a leased record and its order in one statement', async () => {
+  it('creates a leased record and its order in one transaction', async () => {
     const r = reservation()
     const sent = await bench.sentBy(async () => {
-      const reserved = await reserve(bench.store, r)
+      const reserved = await reserveOrder(r)
       expect(reserved).toMatchObject({
         kind: 'created',
-        record: { id: r.id, state: 'in_progress', attempt: 1, version: 1 },
+        record: { id: r.recordId, state: 'in_progress', attempt: 1, version: 1 },
       })
     })
-    expect(sent).toHaveLength(1)
+    expect(verbs(sent)).toEqual(RESERVED)
     const record = await bench.recordOf(r.key)
     expect(record).toMatchObject({ locked_by: 'node-1', recovery_point: 'charging', external: true, awaited: false })
     expect(record.locked_until!.getTime() - record.created_at.getTime()).toBe(60_000)
@@ -95,7 +92,7 @@ describe('reserving a free key', () => {
 
   it('creates a pending record without a lease when a worker is to run the request', async () => {
     const r = reservation({ phase: null })
-    expect(await reserve(bench.store, r)).toMatchObject({
+    expect(await reserveOrder(r)).toMatchObject({
       kind: 'created',
       record: { state: 'pending', leaseLeftMs: null },
     })
@@ -110,15 +107,19 @@ describe('reserving a free key', () => {
 
   it('is refused for a tenant that may not create keys, and the key stays free', async () => {
     const r = reservation({ mayCreate: false })
-    expect(await reserve(bench.store, r)).toEqual({ kind: 'not_allowed' })
+    expect(await reserveOrder(r)).toEqual({ kind: 'not_allowed' })
     expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [r.key])).toEqual([])
     expect(await ordersOf(r)).toEqual([])
-    expect(await reserve(bench.store, { ...r, mayCreate: true })).toMatchObject({ kind: 'created' })
+    expect(await reserveOrder({ ...r, mayCreate: true })).toMatchObject({ kind: 'created' })
   })
 
   it('stores no record when the database refuses an effect of the reservation', async () => {
-    const r = reservation({ effects: [sql`broken AS (INSERT INTO refunds (id) SELECT id FROM moved)`] })
-    await expect(reserve(bench.store, r)).rejects.toMatchObject({ code: '23502' })
+    const r = reservation()
+    const broken: AnyOperation = {
+      ...ordering(),
+      begin: async (tx) => tx.query({ text: 'INSERT INTO refunds (id) VALUES ($1)', values: [r.recordId] }),
+    }
+    await expect(reserve({ store: bench.store }, broken, r)).rejects.toMatchObject({ code: '23502' })
     expect(await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [r.key])).toEqual([])
   })
 })
@@ -126,52 +127,51 @@ describe('reserving a free key', () => {
 describe('reserving a taken key', () => {
   it('returns the existing record to the second request, which adds nothing', async () => {
     const first = reservation()
-    await reserve(bench.store, first)
+    await reserveOrder(first)
     const second = reservation({ key: first.key })
     const sent = await bench.sentBy(async () => {
-      expect(await reserve(bench.store, second)).toMatchObject({
+      expect(await reserveOrder(second)).toMatchObject({
         kind: 'existing',
-        record: { id: first.id, attempt: 1 },
+        record: { id: first.recordId, attempt: 1 },
       })
     })
-    expect(sent).toHaveLength(2)
+    expect(verbs(sent)).toEqual(REFUSED)
     expect(await ordersOf(second)).toEqual([])
     expect((await bench.recordOf(first.key)).version).toBe(1)
   })
 
   it('returns the existing record in one statement to a tenant that may not create keys', async () => {
     const first = reservation()
-    await reserve(bench.store, first)
+    await reserveOrder(first)
     const second = reservation({ key: first.key, mayCreate: false })
     const sent = await bench.sentBy(async () => {
-      expect(await reserve(bench.store, second)).toMatchObject({ kind: 'existing', record: { id: first.id } })
+      expect(await reserveOrder(second)).toMatchObject({ kind: 'existing', record: { id: first.recordId } })
     })
-    expect(sent).toHaveLength(1)
+    expect(verbs(sent)).toEqual(['SELECT'])
   })
 
   it('creates a new record when the existing one is deleted before it is read', async () => {
     const tombstone = reservation()
-    await reserve(bench.store, tombstone)
-    await expire(tombstone.id)
+    await reserveOrder(tombstone)
+    await expire(tombstone.recordId)
     let refused = 0
-    const query = async <Row>(statement: Statement) => {
-      const rows = await bench.store.query<Row>(statement)
-      if (rows.length > 0 || refused++ > 0) return rows
-      await bench.db.query('DELETE FROM idempotency_records WHERE id = $1', [tombstone.id])
+    const store = tampered(bench.store, async (send, { text }) => {
+      const rows = await send()
+      if (!text.includes('INSERT INTO idempotency_records') || rows.length > 0 || refused++ > 0) return rows
+      await bench.db.query('DELETE FROM idempotency_records WHERE id = $1', [tombstone.recordId])
       return rows
-    }
+    })
     const mine = reservation({ key: tombstone.key })
-    expect(await reserve({ ...bench.store, query }, mine)).toMatchObject({ kind: 'created', record: { id: mine.id } })
-    // refused, found nothing, and then there was nobody to refuse it
-    expect(refused).toBe(2)
+    expect(await reserveOrder(mine, store)).toMatchObject({ kind: 'created', record: { id: mine.recordId } })
+    expect(refused).toBe(1)
   })
 
   it('creates a record of its own for another tenant and for another endpoint', async () => {
     const first = reservation()
-    await reserve(bench.store, first)
+    await reserveOrder(first)
     const others = [{ tenantId: 'ten_other' }, { endpoint: 'POST /api/orders/{id}/refunds' }]
     for (const other of others)
-      expect(await reserve(bench.store, reservation({ key: first.key, ...other }))).toMatchObject({ kind: 'created' })
+      expect(await reserveOrder(reservation({ key: first.key, ...other }))).toMatchObject({ kind: 'created' })
     const stored = await bench.rows('SELECT 1 FROM idempotency_records WHERE key = $1', [first.key])
     expect(stored).toHaveLength(3)
   })
@@ -183,12 +183,12 @@ describe('a reservation that waits for an uncommitted rival', () => {
     const { rival, end } = await rivalOf(key)
     const mine = reservation({ key })
     const sent = await bench.sentBy(async () => {
-      const reserving = reserve(bench.store, mine)
+      const reserving = reserveOrder(mine)
       await bench.untilBlocked(1)
       await end('COMMIT')
-      expect(await reserving).toMatchObject({ kind: 'existing', record: { id: rival.id, state: 'in_progress' } })
+      expect(await reserving).toMatchObject({ kind: 'existing', record: { id: rival.recordId, state: 'in_progress' } })
     })
-    expect(sent).toHaveLength(2)
+    expect(verbs(sent)).toEqual(REFUSED)
     expect(await ordersOf(mine)).toEqual([])
   })
 
@@ -197,12 +197,12 @@ describe('a reservation that waits for an uncommitted rival', () => {
     const { rival, end } = await rivalOf(key)
     const mine = reservation({ key })
     const sent = await bench.sentBy(async () => {
-      const reserving = reserve(bench.store, mine)
+      const reserving = reserveOrder(mine)
       await bench.untilBlocked(1)
       await end('ROLLBACK')
-      expect(await reserving).toMatchObject({ kind: 'created', record: { id: mine.id } })
+      expect(await reserving).toMatchObject({ kind: 'created', record: { id: mine.recordId } })
     })
-    expect(sent).toHaveLength(1)
+    expect(verbs(sent)).toEqual(RESERVED)
     expect(await ordersOf(mine)).toHaveLength(1)
     expect(await ordersOf(rival)).toEqual([])
   })
@@ -210,30 +210,30 @@ describe('a reservation that waits for an uncommitted rival', () => {
   it('gets the fingerprint and the lease that the rival committed', async () => {
     const key = newKey()
     const { rival, end } = await rivalOf(key)
-    const reserving = reserve(bench.store, reservation({ key }))
+    const reserving = reserveOrder(reservation({ key }))
     await bench.untilBlocked(1)
     await end('COMMIT')
     const { record } = (await reserving) as { record: { fingerprint: string; leaseLeftMs: number } }
-    expect(record).toMatchObject({ id: rival.id, fingerprint: rival.fingerprint })
+    expect(record).toMatchObject({ id: rival.recordId, fingerprint: rival.fingerprint })
     expect(record.leaseLeftMs).toBeGreaterThan(50_000)
   })
 
   it('gets the key when the rival’s deletion of an expired record commits, and the expired record when it rolls back', async () => {
     for (const how of ['COMMIT', 'ROLLBACK'] as const) {
       const tombstone = reservation()
-      await reserve(bench.store, tombstone)
-      await expire(tombstone.id)
+      await reserveOrder(tombstone)
+      await expire(tombstone.recordId)
       const transaction = await bench.transaction()
-      await transaction.query('DELETE FROM idempotency_records WHERE id = $1', [tombstone.id])
+      await transaction.query('DELETE FROM idempotency_records WHERE id = $1', [tombstone.recordId])
       const mine = reservation({ key: tombstone.key })
-      const reserving = reserve(bench.store, mine)
+      const reserving = reserveOrder(mine)
       await bench.untilBlocked(1)
       await transaction.query(how)
       transaction.release()
       expect(await reserving).toMatchObject(
         how === 'COMMIT'
-          ? { kind: 'created', record: { id: mine.id } }
-          : { kind: 'existing', record: { id: tombstone.id, state: 'expired' } },
+          ? { kind: 'created', record: { id: mine.recordId } }
+          : { kind: 'existing', record: { id: tombstone.recordId, state: 'expired' } },
       )
     }
   })
@@ -243,12 +243,14 @@ describe('fifty simultaneous requests with one key', () => {
   it('create one record and one order; the other forty-nine get that record', async () => {
     const key = newKey()
     const all = Array.from({ length: 50 }, () => reservation({ key }))
-    const reserved = await Promise.all(all.map((r) => reserve(bench.store, r)))
+    const reserved = await Promise.all(all.map((r) => reserveOrder(r)))
     const created = reserved.filter((one) => one.kind === 'created')
     expect(created).toHaveLength(1)
     const { id } = (created[0] as { record: { id: string } }).record
     for (const one of reserved) expect(one).toMatchObject({ record: { id } })
-    const orders = await bench.rows('SELECT record_id FROM orders WHERE record_id = ANY($1)', [all.map((r) => r.id)])
+    const orders = await bench.rows('SELECT record_id FROM orders WHERE record_id = ANY($1)', [
+      all.map((r) => r.recordId),
+    ])
     expect(orders).toEqual([{ record_id: id }])
   })
 
@@ -286,32 +288,74 @@ describe('the query plan among twenty thousand records', () => {
 
   // A prepared statement is planned for its values at first and for any values later: both must hold.
   describe.each(['force_custom_plan', 'force_generic_plan'])('(%s)', (mode) => {
-    it.each([
-      ['a free key', 'single', asOne],
-      ['key-of-the-plan-777', 'single', asOne],
-      ['a free key', 'batched', asMany],
-      ['key-of-the-plan-777', 'batched', asMany],
-    ] as const)('of reserving arbitrates by the unique index, scans none (%s, %s statement)', async (key, _, form) => {
-      const { plan, text } = await explain(form(reserveStatement(reservation({ key: key.padEnd(16, '.') }))), mode)
-      expect(text).not.toContain('Seq Scan')
-      const arbiter = nodes(plan).filter((node) => node['Node Type'] === 'ModifyTable' && node.Operation === 'Insert')
-      expect(arbiter.map((node) => node['Conflict Arbiter Indexes']).filter(Boolean)).toEqual([[UNIQUE]])
-      expect(nodes(plan).filter((node) => node['Index Name'])).toEqual([])
-    })
+    it.each(['a free key', 'key-of-the-plan-777'])(
+      'of reserving arbitrates by the unique index, and scans none (%s)',
+      async (key) => {
+        const item = reserving(reservation({ key: key.padEnd(16, '.') }))
+        const { plan, text } = await explain(await firstStatement((tx) => reserveIn(tx, ordering(), [item])), mode)
+        expect(text).not.toContain('Seq Scan')
+        const arbiter = nodes(plan).filter((node) => node['Node Type'] === 'ModifyTable' && node.Operation === 'Insert')
+        expect(arbiter.map((node) => node['Conflict Arbiter Indexes']).filter(Boolean)).toEqual([[UNIQUE]])
+        expect(nodes(plan).filter((node) => node['Index Name'])).toEqual([])
+      },
+    )
 
-    it.each([
-      ['single', asOne],
-      ['batched', asMany],
-    ] as const)('of settling finds the record by its primary key (%s statement)', async (_, form) => {
-      const { plan, text } = await explain(form(await settleStatement('idem_plan_777')), mode)
+    it('of settling finds the record by its primary key', async () => {
+      const settlement = { answer: { status: 201, headers: {}, body: '{}' } }
+      const event = { event: 'settled', by: 'node-1', attempt: 1, requestId: 'req' } as const
+      const item = settling({ recordId: 'idem_plan_777', attempt: 1, from: 'in_progress', settlement, event })
+      const { plan, text } = await explain(await firstStatement((tx) => settleIn(tx, ordering(), [item])), mode)
       expect(text).not.toContain('Seq Scan')
       expect(nodes(plan).flatMap((node) => node['Index Name'] ?? [])).toEqual(['idempotency_records_pkey'])
     })
 
     it('of reading a taken key’s record uses the unique index', async () => {
-      const { plan } = await explain(rivalStatement(reservation({ key: 'key-of-the-plan-777' })), mode)
+      const r = reservation({ key: 'key-of-the-plan-777', mayCreate: false })
+      const { plan } = await explain(
+        await firstStatement((tx) => reserve({ store: { ...bench.store, ...tx } }, ordering(), r)),
+        mode,
+      )
       expect([plan['Node Type'], plan['Index Name']]).toEqual(['Index Scan', UNIQUE])
     })
+  })
+})
+
+describe('batches', () => {
+  it('of two nodes with the same keys in opposite orders do not deadlock, and reserve each key once', async () => {
+    const nodes = [openBatches(bench.store), openBatches(bench.store)]
+    const operation = ordering()
+    const deadlocks = async () =>
+      (
+        await bench.rows<{ deadlocks: string }>(
+          'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+        )
+      )[0]!.deadlocks
+    const before = await deadlocks()
+    for (let round = 0; round < 20; round++) {
+      const keys = Array.from({ length: 40 }, newKey)
+      const reserved = await Promise.all(
+        nodes.flatMap((batches, i) =>
+          (i ? keys.toReversed() : keys).map((key) =>
+            reserve({ store: bench.store, batches }, operation, reservation({ key })),
+          ),
+        ),
+      )
+      expect(reserved.filter(({ kind }) => kind === 'created')).toHaveLength(keys.length)
+    }
+    expect(await deadlocks()).toBe(before)
+  })
+
+  it('with one reservation that the database refuses reserve the others', async () => {
+    const batches = openBatches(bench.store)
+    const operation = ordering()
+    const resource = { type: 'order', id: newId('ord') }
+    await reserve({ store: bench.store, batches }, operation, reservation({ resource }))
+    const results = await Promise.allSettled(
+      [{}, { resource }, {}].map((changes) =>
+        reserve({ store: bench.store, batches }, operation, reservation(changes)),
+      ),
+    )
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 })
 
@@ -322,23 +366,15 @@ interface PlanNode {
 
 const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
-const asOne = (statement: Statement): Statement => statement
-/** As it is sent together with others. */
-const asMany = (statement: Statement): Statement => ({
-  text: (statement as Together).many,
-  values: statement.values.map((value) => [value]),
-})
-
-async function settleStatement(recordId: string): Promise<Statement> {
-  let statement: Statement | undefined
-  const query = async (asked: Statement) => {
-    statement = asked
+/** What the work sends first, without sending it. */
+async function firstStatement(work: (tx: Tx) => Promise<unknown>): Promise<Statement> {
+  let first: Statement | undefined
+  const query = async (statement: Statement) => {
+    first ??= statement
     return []
   }
-  const settlement = { answer: { status: 201, headers: {}, body: '{}' }, effects: [], effectRef: null }
-  const event = { event: 'settled', by: 'node-1', attempt: 1, requestId: 'req' } as const
-  await settle({ query }, { recordId, attempt: 1, from: ['in_progress'], settlement, event, independent: true })
-  return statement!
+  await work({ query, client: null as never })
+  return first!
 }
 
 /** An array as PostgreSQL writes one. */

@@ -2,7 +2,7 @@
 // moment for the true answer, and a commit whose acknowledgement was lost is not mistaken for a rival's.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
-import type { Statement } from '../../lib/db/together'
+import type { Statement } from '../../lib/db/store'
 import { persisted } from '../../lib/idempotency/persist'
 import {
   answerOf,
@@ -19,6 +19,7 @@ import {
   type ScriptedGateway,
   scriptedGateway,
   tampered,
+  tamperedAtEnd,
   timedOut,
   toldBy,
 } from '../support/boundary'
@@ -52,16 +53,14 @@ const losing = (which: (statement: Statement) => boolean, lost: () => boolean) =
     return send()
   })
 
-/** A store that does as it is told and then loses the connection, once. */
+/** A store that commits and then loses the connection, once. */
 function losingTheAcknowledgement(which: (statement: Statement) => boolean) {
   let lost = false
-  return tampered(bench.store, async (send, statement) => {
-    const rows = await send()
-    if (!lost && which(statement)) {
-      lost = true
-      throw new StoreUnavailable(connectionLost())
-    }
-    return rows
+  return tamperedAtEnd(bench.store, which, async (send) => {
+    const result = await send()
+    if (lost) return result
+    lost = true
+    throw new StoreUnavailable(connectionLost())
   })
 }
 
@@ -115,12 +114,11 @@ describe('a database lost between the provider’s answer and the settlement', (
     expect(gateway.calls).toHaveLength(1)
   })
 
-  it('whose circuit breaker is open is queried past the breaker', async () => {
-    const store = {
-      ...bench.store,
-      query: <Row>(statement: Statement): Promise<Row[]> =>
-        isSettle(statement) ? Promise.reject(new StoreUnavailable(null)) : bench.store.query<Row>(statement),
-    }
+  it('whose circuit breaker is open is written past the breaker', async () => {
+    const open = tampered(bench.store, (send, statement) =>
+      isSettle(statement) ? Promise.reject(new StoreUnavailable(null)) : send(),
+    )
+    const store = { ...open, pastCircuit: bench.store.pastCircuit }
     expect(toldBy(await place(through(store)))).toBe('201')
   })
 
@@ -191,14 +189,13 @@ describe('a commit whose acknowledgement was lost', () => {
 
   it('of a settlement, with the database unreachable afterwards, gives the client outcome_unknown', async () => {
     let settled = false
-    const store = tampered(bench.store, async (send, statement) => {
-      if (settled) throw connectionLost()
-      const rows = await send()
-      if (!isSettle(statement)) return rows
+    const gone = tampered(bench.store, (send) => (settled ? Promise.reject(connectionLost()) : send()))
+    const store = tamperedAtEnd(gone, isSettle, async (send) => {
+      await send()
       settled = true
       throw connectionLost()
     })
-    const comesBack = { ...store, queryPastCircuit: bench.store.queryPastCircuit }
+    const comesBack = { ...store, pastCircuit: bench.store.pastCircuit }
     expect(toldBy(await place(through(comesBack)))).toBe('outcome_unknown')
     expect(gateway.calls).toHaveLength(1)
     expect(toldBy(await place())).toBe('201 replayed')

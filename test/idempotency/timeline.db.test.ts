@@ -2,8 +2,8 @@
 // appends, and what is read from a timeline stays true.
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { HAS_EVIDENCE, UNKNOWN_SINCE } from '../../lib/idempotency/sql/event'
-import { putOff } from '../../lib/reconciliation/put-off'
+import { HAS_EVIDENCE, UNKNOWN_SINCE } from '../../lib/idempotency/store/event'
+import { reschedule } from '../../lib/idempotency/store/reschedule'
 import { type Bench, newKey, openBench, orderOf, refused, scriptedGateway, timedOut, toldBy } from '../support/boundary'
 
 let bench: Bench
@@ -39,7 +39,7 @@ async function lookUps(count: number): Promise<void> {
     intervalMs: 1,
     maxAttempts: 10_000,
   } as const
-  for (let lookUp = 1; lookUp <= count; lookUp++) await putOff(bench.store, each)
+  for (let lookUp = 1; lookUp <= count; lookUp++) await reschedule(bench.store, each)
 }
 
 const sinceUnknown = async () => {

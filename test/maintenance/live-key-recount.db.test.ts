@@ -2,7 +2,7 @@
 
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { expire } from '../../lib/idempotency/sql/expire'
+import { expire } from '../../lib/idempotency/store/expire'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { type Recount, recountLiveKeys } from '../../lib/maintenance/live-key-recount'
 import { RUN_OUT, reaper } from '../../lib/maintenance/reaper'
@@ -104,7 +104,7 @@ describe('the recount of live keys', () => {
     await recount({ slice: 2, mostSlices: 1 })
     for (const key of [keys[0]!, keys[5]!]) await bench.endRetention(key)
     const due = sql`SELECT r.id, r.state FROM idempotency_records r WHERE ${RUN_OUT} FOR UPDATE`
-    expect(await expire(bench.store, { due, by: 'test', operations: new Map() })).toHaveLength(2)
+    expect(await expire({ store: bench.store }, { due, by: 'test', operations: new Map() })).toHaveLength(2)
     expect(await countNow()).toBe(6)
     expect(await recount({ slice: 2 })).toEqual({ corrected: 1 })
     expect(await countNow()).toBe(4)

@@ -2,8 +2,8 @@
 import pg from 'pg'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { DUE } from '../../lib/idempotency/store/reschedule'
 import { RUN_OUT, stoodFor } from '../../lib/maintenance/reaper'
-import { DUE } from '../../lib/reconciliation/due'
 import { cloneDatabase, type TestDatabase } from '../support/database'
 
 let database: TestDatabase

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AnyOperation } from '../../lib/idempotency/operation'
 import { providerKeyOf } from '../../lib/idempotency/record'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { findWithRequest } from '../../lib/idempotency/sql/find'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
+import { findWithRequest } from '../../lib/idempotency/store/find'
 import { retryAfterSeconds } from '../../lib/idempotency/view'
 import { enqueueAccepted } from '../../lib/jobs/enqueue'
 import { runAcceptedJob } from '../../lib/jobs/run-accepted'
@@ -55,7 +55,7 @@ async function unknownOrder(changes: { acceptedAs?: true } = {}): Promise<string
   const key = newKey()
   gateway.nextCall(timedOut)
   if (changes.acceptedAs) {
-    await bench.place(gateway, orderOf(), { key, acceptedAs: (id) => enqueueAccepted(id) })
+    await bench.place(gateway, orderOf(), { key, acceptedAs: enqueueAccepted })
     await runAcceptedJob(bench.boundary, operations, (await bench.recordOf(key)).id)
   } else await bench.place(gateway, orderOf(), { key })
   expect((await bench.recordOf(key)).state).toBe('unknown')
@@ -332,7 +332,10 @@ describe('the reconciler', () => {
     const { id } = await bench.recordOf(key)
     gateway.nextLookUp(async () => {
       const executed = { kind: 'succeeded', ref: 're_seen' } as const
-      await keepEvidence(bench.store, { recordId: id, source: 'webhook', sourceId: 'evt_r', attempt: null, executed })
+      await recordEvidence(
+        { store: bench.store },
+        { recordId: id, source: 'webhook', sourceId: 'evt_r', attempt: null, executed },
+      )
       return { kind: 'not_found' }
     })
     await run()

@@ -50,8 +50,7 @@ async function stuck(count: number): Promise<{ keys: string[]; letGo(): Promise<
   }
 }
 
-const accept = (key: string) =>
-  bench.place(gateway, orderOf(), { key, acceptedAs: (recordId) => enqueueAccepted(recordId) })
+const accept = (key: string) => bench.place(gateway, orderOf(), { key, acceptedAs: enqueueAccepted })
 
 describe('the sweeper', () => {
   it('moves records with expired leases that may have called the provider to unknown, and leaves live leases alone', async () => {

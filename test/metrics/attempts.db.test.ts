@@ -55,7 +55,7 @@ it('a replay, a reuse, a 202 acceptance, an expired key and an unknown outcome c
   await bench.place(gateway, body, { key })
   expect(await attemptsIn(await bench.place(gateway, body, { key }))).toBe(0)
   expect(await attemptsIn(await bench.place(gateway, orderOf(), { key }))).toBe(0)
-  expect(await attemptsIn(await bench.place(gateway, orderOf(), { acceptedAs: () => sql`NULL` }))).toBe(0)
+  expect(await attemptsIn(await bench.place(gateway, orderOf(), { acceptedAs: async () => {} }))).toBe(0)
   await bench.endRetention(key)
   expect(await attemptsIn(await bench.place(gateway, body, { key }))).toBe(0)
   gateway.nextCall(timedOut)

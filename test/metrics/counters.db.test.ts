@@ -4,8 +4,7 @@ import { POST as refundOrder } from '../../app/api/orders/[id]/refunds/route'
 import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { runAcceptedJob } from '../../lib/jobs/run-accepted'
 import { COUNTER_NAMES } from '../../lib/metrics/names'
-import type { Services } from '../../lib/node/services'
-import { connectionLost, isSettle } from '../support/boundary'
+import { connectionLost, isSettle, tampered } from '../support/boundary'
 import { type Counted, ORDERS, openCounted, statusOf } from './counted'
 import { orderOf, send } from './node'
 
@@ -124,8 +123,9 @@ describe('a request', () => {
 
   it('that fails because the database is unreachable counts as a store error of its tenant', async () => {
     await site.order({ body: orderOf() })
-    const { query } = site.node.store
-    site.node.store.query = () => Promise.reject(new StoreUnavailable(connectionLost()))
+    const { query, transaction } = site.node.store
+    const lost = () => Promise.reject(new StoreUnavailable(connectionLost()))
+    Object.assign(site.node.store, { query: lost, transaction: lost })
     try {
       expect(await site.counted(async () => expect(await statusOf(site.order({ body: orderOf() }))).toBe(503))).toEqual(
         {
@@ -133,16 +133,17 @@ describe('a request', () => {
         },
       )
     } finally {
-      site.node.store.query = query
+      Object.assign(site.node.store, { query, transaction })
     }
   })
 
   it('that loses the database after the provider call counts as created and as a store error', async () => {
-    const { query, queryPastCircuit } = site.node.store
+    const { query, transaction, pastCircuit } = site.node.store
     let away = true
-    const lost: Services['store']['query'] = (statement) =>
-      away && isSettle(statement) ? Promise.reject(new StoreUnavailable(connectionLost())) : query(statement)
-    Object.assign(site.node.store, { query: lost, queryPastCircuit: lost })
+    const lost = tampered({ ...site.node.store }, (send, statement) =>
+      away && isSettle(statement) ? Promise.reject(new StoreUnavailable(connectionLost())) : send(),
+    )
+    Object.assign(site.node.store, lost)
     try {
       expect(await site.counted(async () => expect(await statusOf(site.order({ body: orderOf() }))).toBe(504))).toEqual(
         {
@@ -153,7 +154,7 @@ describe('a request', () => {
     } finally {
       // the owner still tries behind its client's back, through the very function that it was given
       away = false
-      Object.assign(site.node.store, { query, queryPastCircuit })
+      Object.assign(site.node.store, { query, transaction, pastCircuit })
     }
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openStore, type Store } from '../../lib/db/store'
+import { type Db, openStore, type Reads, type Store } from '../../lib/db/store'
 import { startFlushing } from '../../lib/metrics/flush'
 import { openMetrics } from '../../lib/metrics/metrics'
 import { BUCKETS, bucketOf } from '../../lib/metrics/names'
@@ -61,10 +61,11 @@ describe('a metrics flush', () => {
   it('writes the replays of few records every two seconds, and those of many every ten', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'performance'] })
     const written: number[] = []
-    const query: Store['query'] = async ({ values }) => {
-      written.push((values[0] as unknown[]).length)
+    const query: Reads['query'] = async ({ text, values }) => {
+      if (text.includes('replay_count')) written.push((values[0] as unknown[]).length)
       return []
     }
+    const store: Db = { query, transaction: (work) => work({ query, client: null as never }) }
     const replays = unsavedReplays(1000)
     const replayed = (records: number) => {
       for (let i = 0; i < records; i++) replays.add(`idem_${i}`, { recordId: `idem_${i}`, count: 1, lastMs: 0 })
@@ -73,7 +74,7 @@ describe('a metrics flush', () => {
       await vi.advanceTimersByTimeAsync(ms)
       return written.splice(0)
     }
-    const flushing = startFlushing({ query }, { numbers: unsavedNumbers(), replays, collect: () => {} })
+    const flushing = startFlushing(store, { numbers: unsavedNumbers(), replays, collect: () => {} })
     try {
       replayed(100)
       expect(await writtenAfter(2000)).toEqual([100])

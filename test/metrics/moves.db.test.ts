@@ -5,12 +5,11 @@ import { providerKeyOf } from '../../lib/idempotency/record'
 import { runAcceptedJob } from '../../lib/jobs/run-accepted'
 import { expireKey } from '../../lib/maintenance/expire-key'
 import { MOVE } from '../../lib/metrics/names'
-import type { Services } from '../../lib/node/services'
 import { callOf } from '../../lib/operators/actor'
 import { applyProviderEvent } from '../../lib/reconciliation/evidence'
 import { reconcile } from '../../lib/reconciliation/reconcile'
 import { resolve } from '../../lib/reconciliation/resolve'
-import { connectionLost, isSettle, newRef, reported } from '../support/boundary'
+import { connectionLost, isSettle, newRef, reported, tampered } from '../support/boundary'
 import { type Counted, ORDERS, openCounted, statusOf } from './counted'
 import { orderOf } from './node'
 
@@ -191,16 +190,17 @@ describe('the move metric', () => {
   })
 
   it('counts settled when the owner stores the answer after its client got 504', async () => {
-    const { query, queryPastCircuit } = site.node.store
+    const { query, transaction, pastCircuit } = site.node.store
     let away = true
-    const lost: Services['store']['query'] = (statement) =>
-      away && isSettle(statement) ? Promise.reject(new StoreUnavailable(connectionLost())) : query(statement)
-    Object.assign(site.node.store, { query: lost, queryPastCircuit: lost })
+    const lost = tampered({ ...site.node.store }, (send, statement) =>
+      away && isSettle(statement) ? Promise.reject(new StoreUnavailable(connectionLost())) : send(),
+    )
+    Object.assign(site.node.store, lost)
     try {
       expect(await moved(() => sent('pm_ok', 504))).toEqual({ reserved: 1 })
     } finally {
       away = false
-      Object.assign(site.node.store, { query, queryPastCircuit })
+      Object.assign(site.node.store, { query, transaction, pastCircuit })
     }
     await vi.waitFor(async () => expect(await stored()).toEqual({ reserved: 1, settled: 1 }), { timeout: 30_000 })
   })

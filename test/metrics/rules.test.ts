@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseYaml } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../lib/db/store'
 import { collectProcessMetrics, openExposition } from '../../lib/metrics/exposition'
 import { openMetrics } from '../../lib/metrics/metrics'
 import { expectPromtool } from '../support/promtool'
@@ -47,7 +48,8 @@ beforeAll(async () => {
   const rows = [
     { pending: 0, in_progress: 0, completed: 0, failed_retryable: 0, unknown: 0, expired: 0, dead_letters: 0 },
   ]
-  const store = { query: async <Row>() => rows.map((row) => ({ ...row, oldest_unknown_seconds: 0 })) as Row[] }
+  const query = async <Row>() => rows.map((row) => ({ ...row, oldest_unknown_seconds: 0 })) as Row[]
+  const store: Db = { query, transaction: (work) => work({ query, client: null as never }) }
   const { registry } = openMetrics(store)
   collectProcessMetrics(registry)
   const families = parseText(await openExposition(registry, store).text())

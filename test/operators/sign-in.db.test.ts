@@ -1,7 +1,7 @@
 // Signing in: who gets in, who does not and learns nothing from it, and that nobody can guess for long.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Statement } from '../../lib/db/together'
+import type { Statement } from '../../lib/db/store'
 import { isRefused } from '../../lib/operators/refusal'
 import type { Sessions } from '../../lib/operators/session'
 import { bucketOf, countTry } from '../../lib/operators/sign-in-tries'

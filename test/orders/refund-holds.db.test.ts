@@ -1,8 +1,9 @@
 // What a refund holds of its order, from the reservation until nothing can have happened any more; also where its charge
 // turns up late.
 import { describe, expect, it } from 'vitest'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { release } from '../../lib/idempotency/sql/release'
+import type { Db, Tx } from '../../lib/db/store'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
+import { release } from '../../lib/idempotency/store/release'
 import {
   accepted,
   answerOf,
@@ -136,28 +137,35 @@ describe('a refund whose evidence arrives late', () => {
     await bench.refund(gateway, orderId, { amountCents }, { key })
     const { id: recordId, resource_id: refundId } = await bench.recordOf(key)
     const operation = bench.refundOrder(gateway)
-    const releaseEffects = () => operation.external.release({ resource: { type: 'refund', id: refundId } } as never)
+    const giveBack = async (tx: Tx) =>
+      operation.external.release?.(tx, { resource: { type: 'refund', id: refundId } } as never)
     return {
       orderId,
       key,
       retry: (asking = {}) => bench.refund(gateway, orderId, { amountCents }, { key, ...asking }),
-      provenNotExecuted: (store: Parameters<typeof release>[0] = bench.store) =>
-        release(store, {
-          recordId,
-          from: 'unknown',
-          attempt: 1,
-          code: 'not_found',
-          effects: releaseEffects(),
-          event: { event: 'released', by: 'reconciler' },
-        }),
+      provenNotExecuted: (store: Db = bench.store) =>
+        release(
+          { store },
+          {
+            recordId,
+            from: 'unknown',
+            attempt: 1,
+            code: 'not_found',
+            giveBack,
+            event: { event: 'released', by: 'reconciler' },
+          },
+        ),
       told: () =>
-        keepEvidence(bench.store, {
-          recordId,
-          source: 'webhook',
-          sourceId: `evt_${key}`,
-          attempt: 1,
-          executed: { kind: 'succeeded', ref: `re_${key}` },
-        }),
+        recordEvidence(
+          { store: bench.store },
+          {
+            recordId,
+            source: 'webhook',
+            sourceId: `evt_${key}`,
+            attempt: 1,
+            executed: { kind: 'succeeded', ref: `re_${key}` },
+          },
+        ),
     }
   }
 

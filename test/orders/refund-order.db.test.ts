@@ -1,7 +1,8 @@
 // Two refunds of one order never exceed it: each holds its amount under the order's row lock in the reservation
 // itself, keeps holding it while the outcome is unknown, and gives it back once nothing can have happened.
 import { describe, expect, it } from 'vitest'
-import { settle } from '../../lib/idempotency/sql/settle'
+import type { AnyOperation } from '../../lib/idempotency/operation'
+import { settle } from '../../lib/idempotency/store/settle'
 import type { RefundRequest } from '../../lib/orders/schema'
 import {
   answerOf,
@@ -138,7 +139,8 @@ describe('a refund', () => {
     await call.reached
     const { id: recordId, resource_id: orderId, created_at: createdAt } = await bench.recordOf(key)
     const resource = { type: 'order', id: orderId }
-    const settlement = bench.placeOrder(paying).external.conclude(
+    const operation = bench.placeOrder(paying)
+    const settlement = operation.external.conclude(
       {
         recordId,
         tenantId: 'ten_bench',
@@ -154,10 +156,10 @@ describe('a refund', () => {
       { kind: 'succeeded', ref: `ch_${key}` },
     )
     const payment = await bench.transaction()
-    await settle(storeOn(payment), {
+    await settle({ store: storeOn(payment) }, operation as AnyOperation, {
       recordId,
       attempt: 1,
-      from: ['in_progress'],
+      from: 'in_progress',
       settlement,
       event: { event: 'settled', by: 'test' },
     })

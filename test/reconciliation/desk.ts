@@ -84,7 +84,7 @@ export function openDesk(bench: Bench, options: DeskOptions = {}) {
     async unknownAccepted() {
       const key = newKey()
       gateway.nextCall(timedOut)
-      await bench.place(gateway, orderOf(), { key, acceptedAs: (id) => enqueueAccepted(id) })
+      await bench.place(gateway, orderOf(), { key, acceptedAs: enqueueAccepted })
       await runAcceptedJob(boundary, operations, (await bench.recordOf(key)).id)
       return { key, ...(await seen(key)) }
     },

@@ -2,10 +2,10 @@
 // the row, or whoever keeps it sees what the mover made of the row.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../lib/db/store'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { sweepLeases } from '../../lib/idempotency/sql/lease-over'
-import { outcomeUnknown } from '../../lib/idempotency/sql/outcome-unknown'
-import { release } from '../../lib/idempotency/sql/release'
+import { endLeases } from '../../lib/idempotency/store/end-lease'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
+import { markUnknown } from '../../lib/idempotency/store/mark-unknown'
+import { release } from '../../lib/idempotency/store/release'
 import { applyProviderEvent } from '../../lib/reconciliation/evidence'
 import { reported, storeOn, toldBy } from '../support/boundary'
 import { LOST, type Meeting, type OneKey, openMeeting } from './meeting'
@@ -45,13 +45,16 @@ async function inCall() {
 
 const keeping = async (store: Store) => {
   const [charge] = await one.charges()
-  return keepEvidence(store, {
-    recordId: await one.idOf(),
-    source: 'webhook',
-    sourceId: `evt_${one.key}`,
-    attempt: null,
-    executed: { kind: 'succeeded', ref: charge!.ref },
-  })
+  return recordEvidence(
+    { store },
+    {
+      recordId: await one.idOf(),
+      source: 'webhook',
+      sourceId: `evt_${one.key}`,
+      attempt: null,
+      executed: { kind: 'succeeded', ref: charge!.ref },
+    },
+  )
 }
 
 describe('evidence that is being written while the owner gives up', () => {
@@ -82,7 +85,7 @@ describe('evidence that arrives during an uncommitted state change', () => {
     const { call, owner } = await inCall()
     const recordId = await one.idOf()
     const move = await uncommitted((store) =>
-      outcomeUnknown(store, { recordId, attempt: 1, code: 'timeout', nodeId: 'node-1' }),
+      markUnknown({ store }, { recordId, attempt: 1, code: 'timeout', nodeId: 'node-1' }),
     )
     expect(move.done).toMatchObject({ hasEvidence: false })
     const webhook = one.webhook()
@@ -97,7 +100,7 @@ describe('evidence that arrives during an uncommitted state change', () => {
   it('waits for the sweeper, then settles the unknown outcome', async () => {
     const { call, owner } = await inCall()
     await meeting.bench.endLease(one.key)
-    const move = await uncommitted((store) => sweepLeases(store, { limit: 10, by: 'sweeper' }))
+    const move = await uncommitted((store) => endLeases({ store }, { limit: 10, by: 'sweeper' }))
     expect(move.done).toMatchObject([{ state: 'unknown', hasEvidence: false }])
     const webhook = one.webhook()
     await meeting.bench.untilBlocked(1)
@@ -114,7 +117,7 @@ describe('evidence that arrives during an uncommitted state change', () => {
     const recordId = await one.idOf()
     const event = { event: 'released', by: 'reconciler' } as const
     const move = await uncommitted((store) =>
-      release(store, { recordId, from: 'unknown', attempt: 1, code: 'not_executed', effects: [], event }),
+      release({ store }, { recordId, from: 'unknown', attempt: 1, code: 'not_executed', event }),
     )
     expect(move.done).not.toBeNull()
     const webhook = one.webhook()

@@ -1,8 +1,9 @@
 // The one rule: what evidence may move, by the state that it finds.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../lib/db/sqlstate'
 import { settleByEvidence } from '../../lib/idempotency/settle-by-evidence'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { release } from '../../lib/idempotency/sql/release'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
+import { release } from '../../lib/idempotency/store/release'
 import { connectionLost, found, isSettle, tampered, toldBy } from '../support/boundary'
 import { LOST, type Meeting, type OneKey, openMeeting, REFUSED } from './meeting'
 
@@ -159,7 +160,10 @@ describe('evidence of a decline', () => {
     await one.pastSettleWindow()
     const recordId = await one.idOf()
     const executed = { kind: 'declined', ref: ref('no') } as const
-    await keepEvidence(meeting.bench.store, { recordId, source: 'late_owner', sourceId: 'one', attempt: 1, executed })
+    await recordEvidence(
+      { store: meeting.bench.store },
+      { recordId, source: 'late_owner', sourceId: 'one', attempt: 1, executed },
+    )
     const operation = one.operations.get('POST /api/orders')!
     expect(await settleByEvidence(meeting.bench, operation, recordId)).toBe(false)
     expect(await one.state()).toBe('unknown')
@@ -169,13 +173,16 @@ describe('evidence of a decline', () => {
     await unknownAgain()
     const recordId = await one.idOf()
     const keep = (kind: 'succeeded' | 'declined') =>
-      keepEvidence(meeting.bench.store, {
-        recordId,
-        source: 'look_up',
-        sourceId: `${kind}:${recordId}`,
-        attempt: 2,
-        executed: { kind, ref: ref(kind) },
-      })
+      recordEvidence(
+        { store: meeting.bench.store },
+        {
+          recordId,
+          source: 'look_up',
+          sourceId: `${kind}:${recordId}`,
+          attempt: 2,
+          executed: { kind, ref: ref(kind) },
+        },
+      )
     await one.pastSettleWindow()
     await keep('declined')
     await keep('succeeded')
@@ -264,7 +271,7 @@ describe('evidence that is delivered again', () => {
 
   it('settles the record if the first delivery failed before settling it', async () => {
     await unknown()
-    await expect(one.webhook({ id: `evt_${one.key}`, store: dying() })).rejects.toThrow('ECONNRESET')
+    await expect(one.webhook({ id: `evt_${one.key}`, store: dying() })).rejects.toBeInstanceOf(StoreUnavailable)
     expect(await one.record()).toMatchObject({ state: 'unknown', effect_evidence: true })
     expect(await one.webhook({ id: `evt_${one.key}` })).toBe('settled')
     expect(await evidence()).toHaveLength(1)
@@ -276,7 +283,7 @@ describe('evidence that is delivered again', () => {
     ['failed_retryable', failedRetryable],
   ])('is not needed after a failed first delivery: the sweeper settles a record that is %s', async (_, become) => {
     await become()
-    await expect(one.webhook({ store: dying() })).rejects.toThrow('ECONNRESET')
+    await expect(one.webhook({ store: dying() })).rejects.toBeInstanceOf(StoreUnavailable)
     const total = (counts: Record<string, number>) => counts.settledByEvidence ?? 0
     const [dry, swept, again] = [await one.sweep({ dryRun: true }), await one.sweep(), await one.sweep()]
     expect([total(dry), total(swept), total(again)]).toEqual([1, 1, 0])
@@ -363,7 +370,7 @@ describe('evidence of other money', () => {
     const { version } = await one.record()
     const verdict = { from: 'unknown', attempt: 1, version, code: 'not_executed', despiteOtherMoney: true } as const
     const event = { event: 'released', by: 'operator:opr_olga' } as const
-    await release(meeting.bench.store, { recordId: await one.idOf(), ...verdict, effects: [], event })
+    await release({ store: meeting.bench.store }, { recordId: await one.idOf(), ...verdict, event })
     expect(await one.state()).toBe('failed_retryable')
     strange()
     expect(await one.told()).toBe('outcome_unknown')

@@ -2,8 +2,7 @@
 // call is a second charge; every actor as the node runs it; and places where each can be held.
 import type pg from 'pg'
 import { expect } from 'vitest'
-import type { Store } from '../../lib/db/store'
-import type { Statement } from '../../lib/db/together'
+import type { Statement, Store } from '../../lib/db/store'
 import type { Boundary } from '../../lib/idempotency/boundary'
 import type { Applied } from '../../lib/idempotency/evidence'
 import type { AnyOperation } from '../../lib/idempotency/operation'

@@ -2,7 +2,7 @@
 // those of the file that does.
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import type { Store } from '../../lib/db/store'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
 import { storeOn, toldBy } from '../support/boundary'
 import { LOST, type Meeting, type OneKey, openMeeting } from './meeting'
 
@@ -60,13 +60,16 @@ export async function reconcilerInLookUp(store?: Store) {
 export async function webhookUnderWay() {
   const transaction = await meeting.bench.transaction()
   const [charge] = await one.charges()
-  await keepEvidence(storeOn(transaction), {
-    recordId: await one.idOf(),
-    source: 'webhook',
-    sourceId: `evt_${one.key}`,
-    attempt: null,
-    executed: { kind: 'succeeded', ref: charge!.ref },
-  })
+  await recordEvidence(
+    { store: storeOn(transaction) },
+    {
+      recordId: await one.idOf(),
+      source: 'webhook',
+      sourceId: `evt_${one.key}`,
+      attempt: null,
+      executed: { kind: 'succeeded', ref: charge!.ref },
+    },
+  )
   return async () => {
     await transaction.query('COMMIT')
     transaction.release()

@@ -2,7 +2,7 @@
 // charge, one booking, the right answer. The other pairs are in pairs-without-owner.db.test.ts.
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../lib/db/store'
-import { sweepLeases } from '../../lib/idempotency/sql/lease-over'
+import { endLeases } from '../../lib/idempotency/store/end-lease'
 import { accepted, isSettle, storeOn, toldBy } from '../support/boundary'
 import { heldBefore, LOST } from './meeting'
 import { count, meeting, one, ownerInCall, reconcilerInLookUp, webhookUnderWay } from './pair'
@@ -133,7 +133,7 @@ describe('sweeper and reconciler', () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const sweeping = await meeting.bench.transaction()
-    await sweepLeases(storeOn(sweeping) as Store, { limit: 10, by: 'sweeper' })
+    await endLeases({ store: storeOn(sweeping) }, { limit: 10, by: 'sweeper' })
     expect(await one.reconcileDue()).toEqual({})
     await sweeping.query('COMMIT')
     sweeping.release()
@@ -160,7 +160,7 @@ describe('sweeper and webhook', () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const sweeping = await meeting.bench.transaction()
-    await sweepLeases(storeOn(sweeping) as Store, { limit: 10, by: 'sweeper' })
+    await endLeases({ store: storeOn(sweeping) }, { limit: 10, by: 'sweeper' })
     const webhook = one.webhook()
     await meeting.bench.untilBlocked(1)
     await sweeping.query('COMMIT')
@@ -176,7 +176,7 @@ describe('sweeper and client retry', () => {
     const owner = await ownerInCall()
     await meeting.bench.endLease(one.key)
     const sweeping = await meeting.bench.transaction()
-    await sweepLeases(storeOn(sweeping) as Store, { limit: 10, by: 'sweeper' })
+    await endLeases({ store: storeOn(sweeping) }, { limit: 10, by: 'sweeper' })
     const retry = one.told()
     await meeting.bench.untilBlocked(1)
     await sweeping.query('COMMIT')

@@ -1,7 +1,7 @@
 // A person asks the provider about one key.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
-import { findWithRequest } from '../../lib/idempotency/sql/find'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
+import { findWithRequest } from '../../lib/idempotency/store/find'
 import { retryAfterSeconds } from '../../lib/idempotency/view'
 import { runOnce } from '../../lib/maintenance/daemon'
 import { reaper } from '../../lib/maintenance/reaper'
@@ -65,7 +65,10 @@ describe('an operator’s reconciliation of a key', () => {
   it('settles the key from stored evidence without a lookup', async () => {
     const key = await desk.unknown()
     const executed = { kind: 'succeeded', ref: 'ch_told' } as const
-    await keepEvidence(bench.store, { recordId: key.id, source: 'webhook', sourceId: 'evt_t', attempt: null, executed })
+    await recordEvidence(
+      { store: bench.store },
+      { recordId: key.id, source: 'webhook', sourceId: 'evt_t', attempt: null, executed },
+    )
     expect(await ask(key.id)).toMatchObject({ verdict: 'succeeded', state: 'completed' })
     expect(await desk.audit(key.id)).toMatchObject([
       { before: { state: 'unknown', version: key.version + 1 }, after: { state: 'completed', verdict: 'succeeded' } },

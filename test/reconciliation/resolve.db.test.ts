@@ -1,6 +1,6 @@
 // A person's word for an unknown outcome: when it is refused, and what it does when it is not.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
 import { runAcceptedJob } from '../../lib/jobs/run-accepted'
 import { migrateJobs } from '../../lib/jobs/worker'
 import { isRefused } from '../../lib/operators/refusal'
@@ -342,7 +342,10 @@ describe('stored evidence of a charge', () => {
     const key = await desk.unknown()
     await desk.pastSettleWindow(key.key)
     const executed = { kind: 'succeeded', ref } as const
-    await keepEvidence(bench.store, { recordId: key.id, source: 'webhook', sourceId: ref, attempt: null, executed })
+    await recordEvidence(
+      { store: bench.store },
+      { recordId: key.id, source: 'webhook', sourceId: ref, attempt: null, executed },
+    )
     return { id: key.id, version: key.version + 1 }
   }
 

@@ -1,7 +1,7 @@
 // Money and references in a person's verdict: what the provider moved, whose reference it is, and how a booking that only a
 // verdict made is taken back.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { keepEvidence } from '../../lib/idempotency/sql/evidence'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
 import { isRefused } from '../../lib/operators/refusal'
 import type { ProviderEntry } from '../../lib/payments/gateway'
 import type { Decision } from '../../lib/reconciliation/resolve'
@@ -82,14 +82,17 @@ describe('a verdict on a charge of other money', () => {
     async (how) => {
       if (how === 'from stored evidence') {
         const executed = { kind: 'succeeded', ref, shown: { effect: 'charge', ...ONE_YEN } } as const
-        await keepEvidence(bench.store, {
-          recordId: key.id,
-          source: 'webhook',
-          sourceId: ref,
-          attempt: null,
-          executed,
-          differs: 'amount_differs',
-        })
+        await recordEvidence(
+          { store: bench.store },
+          {
+            recordId: key.id,
+            source: 'webhook',
+            sourceId: ref,
+            attempt: null,
+            executed,
+            differs: 'amount_differs',
+          },
+        )
         key = { ...key, version: key.version + 1 }
       }
       if (how === 'by its reference') desk.gateway.knows(entryOf(ONE_YEN))
@@ -110,14 +113,17 @@ describe('a verdict on a charge of other money', () => {
     'is refused as %s beside evidence of the key’s own money',
     async (verdict) => {
       const keep = (sourceId: string, differs: boolean) =>
-        keepEvidence(bench.store, {
-          recordId: key.id,
-          source: 'webhook',
-          sourceId: `${sourceId} ${key.id}`,
-          attempt: null,
-          executed: { kind: 'succeeded', ref: `${sourceId} ${key.id}` },
-          differs: differs ? 'amount_differs' : null,
-        })
+        recordEvidence(
+          { store: bench.store },
+          {
+            recordId: key.id,
+            source: 'webhook',
+            sourceId: `${sourceId} ${key.id}`,
+            attempt: null,
+            executed: { kind: 'succeeded', ref: `${sourceId} ${key.id}` },
+            differs: differs ? 'amount_differs' : null,
+          },
+        )
       await keep('ch_own', false)
       await keep('ch_other', true)
       await desk.pastSettleWindow(key.key)
@@ -197,13 +203,16 @@ describe('reversing a booking', () => {
       await resolve()
       if (when === 'at the verdict, by the reference') desk.gateway.unreachable()
       if (when === 'afterwards')
-        await keepEvidence(bench.store, {
-          recordId: key.id,
-          source: 'webhook',
-          sourceId: ref,
-          attempt: null,
-          executed: { kind: 'succeeded', ref },
-        })
+        await recordEvidence(
+          { store: bench.store },
+          {
+            recordId: key.id,
+            source: 'webhook',
+            sourceId: ref,
+            attempt: null,
+            executed: { kind: 'succeeded', ref },
+          },
+        )
       if (when === 'now') desk.gateway.knows(entryOf())
       expect(await reverse()).toMatchObject({ refused: 'not_reversible' })
       expect(await ledger()).toMatchObject([{ reversed: false }])
@@ -213,7 +222,7 @@ describe('reversing a booking', () => {
   it('is refused where a person accepted the money that the provider reported', async () => {
     const executed = { kind: 'succeeded', ref, shown: { effect: 'charge', ...ONE_YEN } } as const
     const webhook = { recordId: key.id, source: 'webhook', sourceId: ref, attempt: null } as const
-    await keepEvidence(bench.store, { ...webhook, executed, differs: 'amount_differs' })
+    await recordEvidence({ store: bench.store }, { ...webhook, executed, differs: 'amount_differs' })
     unreachableByKey()
     await resolve({ version: key.version + 1, accept: ONE_YEN })
     expect(await reverse()).toMatchObject({ refused: 'not_reversible' })

@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { openNotifications } from '../../lib/db/notifications'
-import { openStore, type Store } from '../../lib/db/store'
-import type { Statement } from '../../lib/db/together'
+import { type Db, openStore, type Statement, type Store, type Tx } from '../../lib/db/store'
 import { problem } from '../../lib/http/problem'
 import type { Boundary } from '../../lib/idempotency/boundary'
 import type { Operation } from '../../lib/idempotency/operation'
 import { type KeyedRequest, type Outcome, run } from '../../lib/idempotency/run'
+import { claim } from '../../lib/idempotency/store/claim'
 import { openWaiting } from '../../lib/idempotency/waiting'
 import { enqueueAccepted } from '../../lib/jobs/enqueue'
 import { placeOrder } from '../../lib/orders/place-order'
@@ -131,17 +131,45 @@ export function scriptedGateway(timeLimitMs = 1000): ScriptedGateway {
   }
 }
 
-/** A store between which and its caller the test stands: it may fail before a statement, after it, or not at all. */
-export function tampered(
+type Tamper = <Row>(send: () => Promise<Row[]>, statement: Statement) => Promise<Row[]>
+
+/** A store between which and its caller the test stands, at each statement, also inside a transaction. */
+export function tampered(store: Store, tamper: Tamper): Store {
+  const around = (db: Db): Db => ({
+    query: (statement) => tamper(() => db.query(statement), statement),
+    transaction: (work) =>
+      db.transaction((tx) =>
+        work({ client: tx.client, query: (statement) => tamper(() => tx.query(statement), statement) }),
+      ),
+  })
+  return { ...around(store), pastCircuit: around(store.pastCircuit), pool: store.pool, close: () => store.close() }
+}
+
+/** The same at the end of each transaction that had such a statement, and of such a statement by itself. */
+export function tamperedAtEnd(
   store: Store,
-  tamper: <Row>(send: () => Promise<Row[]>, statement: Statement) => Promise<Row[]>,
+  which: (statement: Statement) => boolean,
+  tamper: <T>(send: () => Promise<T>) => Promise<T>,
 ): Store {
-  return {
-    pool: store.pool,
-    query: (statement) => tamper(() => store.query(statement), statement),
-    queryPastCircuit: (statement) => tamper(() => store.queryPastCircuit(statement), statement),
-    close: () => store.close(),
-  }
+  const around = (db: Db): Db => ({
+    query: (statement) => (which(statement) ? tamper(() => db.query(statement)) : db.query(statement)),
+    transaction: async (work) => {
+      let isMeant = false
+      const send = () =>
+        db.transaction((tx) =>
+          work({
+            client: tx.client,
+            query: (statement) => {
+              isMeant ||= which(statement)
+              return tx.query(statement)
+            },
+          }),
+        )
+      const result = await send()
+      return isMeant ? tamper(async () => result) : result
+    },
+  })
+  return { ...around(store), pastCircuit: around(store.pastCircuit), pool: store.pool, close: () => store.close() }
 }
 
 /** Before the first statement of a kind is sent, the test does something; the statement waits for that. */
@@ -157,9 +185,10 @@ export function before(store: Store, which: (statement: Statement) => boolean, f
 }
 
 /** Statements of the library inside a transaction of the test's. */
-export const storeOn = (client: pg.PoolClient): Pick<Store, 'query'> => ({
-  query: async (statement) => (await client.query(statement)).rows,
-})
+export function storeOn(client: pg.PoolClient): Db {
+  const tx: Tx = { client, query: async ({ text, values }) => (await client.query(text, values as unknown[])).rows }
+  return { query: tx.query, transaction: (work) => work(tx) }
+}
 
 export const isSettle = (statement: Statement): boolean => statement.text.includes("state = 'completed', version")
 export const connectionLost = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
@@ -233,6 +262,7 @@ export async function openBench(options: { leaseMs?: number; settleMs?: number }
     leaseMs: options.leaseMs ?? 60_000,
     settleMs: options.settleMs ?? 120_000,
     defaultRetentionHours: 24,
+    requestExpired: problem('request_expired'),
   }
 
   async function rows<Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> {
@@ -358,3 +388,27 @@ export const toldBy = (outcome: Outcome): string =>
   outcome.kind === 'answered' ? `${outcome.answer.status}${outcome.replayed ? ' replayed' : ''}` : outcome.kind
 
 export const accepted = { acceptedAs: enqueueAccepted }
+
+/** A claim of a record that was proven not executed, as it was read. */
+export const claimOf = (bench: Pick<Bench, 'store'>, { id: recordId, attempt }: Pick<RecordRow, 'id' | 'attempt'>) =>
+  claim(
+    { store: bench.store },
+    {},
+    {
+      recordId,
+      from: 'failed_retryable',
+      attempt,
+      phase: { name: 'charging', external: true },
+      leaseMs: 60_000,
+      settleMs: 120_000,
+      nodeId: 'node-1',
+      requestId: 'req_1',
+    },
+    {
+      recordId,
+      tenantId: TENANT,
+      resource: { type: 'order', id: 'ord_1' },
+      input: { params: {}, body: {} },
+      createdAt: new Date(),
+    },
+  )

@@ -1,7 +1,6 @@
 // An API key in the clear: it spares a busy client's requests their hash, and is not in memory for longer than that.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Store } from '../../lib/db/store'
-import type { Statement } from '../../lib/db/together'
+import type { Statement, Store } from '../../lib/db/store'
 import { hashSecret } from '../../lib/secret'
 import { type Authenticator, openAuthenticator } from '../../lib/tenants/authenticate'
 

@@ -2,7 +2,7 @@ import { clientRead } from '../../../../lib/http/client-read'
 import { problem } from '../../../../lib/http/problem'
 import { json } from '../../../../lib/http/respond'
 import { isStorable } from '../../../../lib/http/validate'
-import { findByKey } from '../../../../lib/idempotency/sql/find'
+import { findByKey } from '../../../../lib/idempotency/store/find'
 import { toClientRecord } from '../../../../lib/idempotency/view'
 import { PLACE_ORDER } from '../../../../lib/orders/place-order'
 

@@ -54,8 +54,8 @@ export const UNKNOWN_SINCE: Sql = sql`(SELECT max((e->>'at')::timestamptz) FROM 
   WHERE e->>'event' IN ('outcome_unknown', 'lease_over'))`
 
 /** How long a record has been unknown that leaves this state; null for one that leaves another. */
-export const unknownSeconds = (from: readonly State[]): Sql =>
-  from.includes('unknown') ? sql`extract(epoch FROM clock_timestamp() - ${UNKNOWN_SINCE})::float8` : sql`NULL::float8`
+export const unknownSeconds = (from: State): Sql =>
+  from === 'unknown' ? sql`extract(epoch FROM clock_timestamp() - ${UNKNOWN_SINCE})::float8` : sql`NULL::float8`
 
 /** What a further attempt or look-up begins with. */
 const OPENING: readonly TimelineEvent['event'][] = ['claimed', 'looked_up', 'run_again', 'resumed']
@@ -67,10 +67,12 @@ const OPENING: readonly TimelineEvent['event'][] = ['claimed', 'looked_up', 'run
 export const appended = (event: TimelineEvent): Sql =>
   OPENING.includes(event.event)
     ? sql`CASE WHEN jsonb_array_length(timeline) < 100 THEN timeline
-        ELSE summed_up_timeline(timeline, 49) END || ${created(event)}`
-    : sql`timeline || ${created(event)}`
+        ELSE summed_up_timeline(timeline, 49) END || ${entryOf(sql`${eventOf(event)}`)}`
+    : sql`timeline || ${entryOf(sql`${eventOf(event)}`)}`
 
-export function created(event: TimelineEvent): Sql {
-  const told = { ...event, requestId: event.requestId ?? currentRequestId() }
-  return sql`jsonb_build_array(jsonb_build_object('at', now.at) || ${JSON.stringify(told)}::jsonb)`
-}
+/** As it is stored, in the name of the request, job or run that is under way. */
+export const eventOf = (event: TimelineEvent): string =>
+  JSON.stringify({ ...event, requestId: event.requestId ?? currentRequestId() })
+
+/** @param event what `eventOf` made */
+export const entryOf = (event: Sql): Sql => sql`jsonb_build_array(jsonb_build_object('at', now.at) || ${event}::jsonb)`
