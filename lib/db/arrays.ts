@@ -7,11 +7,11 @@ type Column<Item> = readonly [
 ]
 
 /**
- * A row an item, under `name`. The planner takes the unknown limit for one row, so it finds each record by its index, however
+ * A row an item, under `alias`. The planner takes the unknown limit for one row, so it finds each record by its index, however
  * few records the table had when the statement was planned.
  */
-export function rowsOf<Item>(name: string, items: readonly Item[], columns: Record<string, Column<Item>>): Sql {
-  const arrays = Object.values(columns).map(([type, of]) => sql`${items.map(of)}::${raw(type)}[]`)
-  const names = raw(Object.keys(columns).join(', '))
-  return sql`(SELECT * FROM unnest(${join(arrays)}) AS u (${names}) LIMIT ${items.length}::int) ${raw(name)}`
+export function rowsOf<Item>(alias: string, items: readonly Item[], columns: Record<string, Column<Item>>): Sql {
+  const arrays = Object.values(columns).map(([ofType, of]) => sql`${items.map(of)}::${raw(ofType)}[]`)
+  const columnNames = Object.keys(columns).join(', ')
+  return sql`(SELECT * FROM unnest(${join(arrays)}) AS u (${raw(columnNames)}) LIMIT ${items.length}::int) ${raw(alias)}`
 }

@@ -11,6 +11,9 @@ const FILES = readdirSync(path.join(ROOT, 'lib'), { recursive: true, encoding: '
 
 /** Argument by argument, each with the reason why it is none of a caller's. */
 const ARGUED: Record<string, string> = {
+  ofType: 'one of a few types, by its type',
+  alias: 'a literal of the statement’s own file',
+  columnNames: 'literals of the statement’s own file',
   'String(at.most)': 'a number that the list’s schema has bounded',
   'ranks(ranking, walk)': 'one of four words of ours',
   'ranks(ranking, at)': 'one of four words of ours',
