@@ -1,5 +1,3 @@
-// How long attempts take is what a lease is chosen by: whoever only found what became of one must not dilute it.
-import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Outcome } from '../../lib/idempotency/run'
 import { openMetrics } from '../../lib/metrics/metrics'

@@ -1,5 +1,4 @@
 import pg from 'pg'
-import type { Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { KeyRecord } from '../../lib/idempotency/record'
 import { countReplays } from '../../lib/idempotency/store/count-replays'

@@ -1,7 +1,6 @@
 // Every pair of actors that can meet on one record, of which one is its owner or the sweeper. However they meet: one
 // charge, one booking, the right answer. The other pairs are in pairs-without-owner.db.test.ts.
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../../lib/db/store'
 import { endLeases } from '../../lib/idempotency/store/end-lease'
 import { accepted, isSettle, storeOn, toldBy } from '../support/boundary'
 import { heldBefore, LOST } from './meeting'
