@@ -17,7 +17,7 @@ interface Places {
 
 interface ContenderKind {
   title: string
-  /** Whose tables have no column for a record of requests. */
+  /** Has the lean order's tables. */
   unguarded?: boolean
   needsRedis?: boolean
   start(places: Places): Promise<Program>
@@ -76,7 +76,7 @@ const WEIGHABLE = ['--expose-gc', '--import', path.join(import.meta.dirname, 'ho
 
 const CONTENDERS = {
   constant: { title: 'a constant answer on plain `node:http`', ...hosted('constant') },
-  unguarded: { title: 'the unguarded order on plain `node:http` and `pg`', ...hosted('unguarded') },
+  unguarded: { title: 'the lean unguarded order on plain `node:http` and `pg`', ...hosted('unguarded') },
   nodeIdempotency: {
     title: 'node-idempotency + Redis around that order',
     needsRedis: true,
@@ -85,7 +85,7 @@ const CONTENDERS = {
   powertools: { title: 'Powertools + Redis around that order', needsRedis: true, ...hosted('powertools') },
   ours: { title: 'ours, `npm start`', ...npmStart() },
   constantOnOurHost: { title: "a constant answer on `npm start`'s server", ...onOurHost('constant') },
-  unguardedOnOurHost: { title: "the unguarded order on `npm start`'s server", ...onOurHost('unguarded') },
+  unguardedOnOurHost: { title: "the lean unguarded order on `npm start`'s server", ...onOurHost('unguarded') },
   oursOnNext: {
     title: 'ours, `next start`',
     async start({ databaseUrl }) {
@@ -94,7 +94,7 @@ const CONTENDERS = {
     },
   },
   constantOnNext: { title: 'a constant answer on `next start`', ...onNext('constant') },
-  unguardedOnNext: { title: 'the unguarded order on `next start`', ...onNext('unguarded') },
+  unguardedOnNext: { title: 'the lean unguarded order on `next start`', ...onNext('unguarded') },
   oursWeighed: { title: 'ours, `npm start`, weighed', ...npmStart({}, WEIGHABLE) },
 } satisfies Record<string, ContenderKind>
 

@@ -5,6 +5,7 @@ import { startMigratedPostgres, TEMPLATE } from '../support/postgres'
 import { type Contender, contender } from './contenders'
 import type { Program } from './program'
 import { startRedis } from './redis'
+import { LEAN_TABLES } from './unguarded-order'
 
 /** PostgreSQL as it comes, its durability included; only that many contenders need many connections. */
 const SETTINGS = { max_connections: 400 }
@@ -39,11 +40,9 @@ export async function openStand(): Promise<Stand> {
     )
     const databaseUrl = server.urlOf(database)
     await withClient(databaseUrl, async (client) => {
-      // The provider is somebody else's machine: its own commit must not wait for our disk.
+      // The provider is another machine: its own commit must not wait for our disk.
       await client.query('ALTER TABLE sandbox.charges SET UNLOGGED')
-      if (unguarded)
-        for (const table of ['orders', 'ledger_entries'])
-          await client.query(`ALTER TABLE ${table} DROP COLUMN record_id CASCADE`)
+      if (unguarded) await client.query(LEAN_TABLES)
     })
     return start({ databaseUrl, redisUrl: redis?.url ?? null })
   }
