@@ -12,7 +12,7 @@ import { hashSecret, newSecret } from '../secret'
 /** Any number, as long as nothing else in the database uses it. */
 const BOOTSTRAP_LOCK = 7_306_501
 
-/** Prisma would give up after five seconds, and those who wait for the lock wait that long on a busy machine. */
+/** Prisma gives up after five seconds, and the connection after six; on a busy machine a node waits longer for the lock. */
 const TURN_LIMIT_MS = 60_000
 
 export interface FirstSecrets {
@@ -25,6 +25,8 @@ export async function bootstrap(store: Store, settings: Config): Promise<FirstSe
   await sessionSecret(store, settings.authSecret)
   return openPrisma(store).$transaction(
     async (tx) => {
+      for (const limit of ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'])
+        await tx.$executeRaw`SELECT set_config(${limit}, ${String(TURN_LIMIT_MS)}, true)`
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(${BOOTSTRAP_LOCK})`
       return { apiKey: await firstApiKey(tx, settings), admin: await firstAdmin(tx, settings) }
     },
