@@ -207,7 +207,7 @@ describe('listCharges', () => {
     const { customerId } = charge()
     // A thousand and one of one instant, and one older.
     await outside.query(
-      `INSERT INTO sandbox.charges
+      `INSERT INTO sandbox.charges (ref, provider_key, kind, status, order_id, customer_id, amount_cents, currency, booked_at)
        SELECT 'sbx_' || $1 || n, 'key' || n, 'charge', 'succeeded', 'ord', $1, 1, 'USD',
          date_trunc('second', clock_timestamp()) - CASE WHEN n = 1002 THEN interval '1 min' ELSE interval '1 s' END
        FROM generate_series(1, 1002) n`,
