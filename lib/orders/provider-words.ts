@@ -65,5 +65,7 @@ export const isOwn = (own: OwnMoney, shown: Shown): boolean =>
   (shown.orderId ?? own.orderId) === own.orderId
 
 /** What is booked: a record's own money, unless a person accepted the provider's. */
-export const bookedMoney = (own: OwnMoney, shown: Shown | undefined): Pick<OwnMoney, 'amountCents' | 'currency'> =>
-  shown ?? own
+export function bookedMoney(own: OwnMoney, shown: Shown | undefined): Pick<OwnMoney, 'amountCents' | 'currency'> {
+  const { amountCents, currency } = shown ?? own
+  return { amountCents, currency }
+}

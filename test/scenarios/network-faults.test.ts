@@ -181,7 +181,8 @@ describe('a network fault between node and database', () => {
   test('a delay that uses up the lease during the reservation prevents the provider call', async () => {
     const slow = place('database, eats up the lease')
     await site.node.hold('reserved')
-    site.lines.database.delay((LEASE_MS - TIME_LIMIT_MS) / 2 + 100)
+    // A reservation is four round trips.
+    site.lines.database.delay((LEASE_MS - TIME_LIMIT_MS) / 8 + 50)
     const asking = slow.map((order) => site.ask(order))
     await site.node.held(2)
     await site.heal()
