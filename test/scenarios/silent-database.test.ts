@@ -41,6 +41,11 @@ test('with a silent database every request gets 503, only probes wait once the c
     expect(ms).toBeLessThan(15_000)
   }
 
+  // Connections that were open when the database fell silent fail by a time limit, and a batch of requests fails as one.
+  await until(
+    () => timed(client.order(freshKey(), body)),
+    ([, ms]) => ms < 1000,
+  )
   // Over the time of several probes; those that are not let through must not wait for the one that is.
   const asked: Promise<number>[] = []
   for (const endsAt = performance.now() + 7000; performance.now() < endsAt; ) {
