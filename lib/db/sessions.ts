@@ -22,13 +22,17 @@ export async function checkSessions(
         : 'Configuration: DATABASE_URL: leads through a transaction pooler; set DIRECT_DATABASE_URL to PostgreSQL itself',
     )
   if (!databasePooled) return
-  const [session] = await store.query<{ zone: string; limit: string }>(
-    sql`SELECT current_setting('TimeZone') AS zone, current_setting('statement_timeout') AS limit`,
-  )
+  const [session] = await store.query<{ zone: string; unlimited: string[] }>(sql`
+    SELECT current_setting('TimeZone') AS zone,
+      ARRAY(SELECT name FROM pg_settings WHERE setting = '0'
+        AND name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') ORDER BY name) AS unlimited`)
   if (session!.zone !== 'UTC')
     throw new Error(`Configuration: DATABASE_URL: the pooler drops TimeZone=UTC and gives ${session!.zone}`)
-  if (session!.limit === '0')
-    log().warn('statements have no time limit behind the pooler; docs/scaling.md has the line for pgbouncer.ini')
+  if (session!.unlimited.length > 0)
+    log().warn(
+      { settings: session!.unlimited },
+      'time limits are not set behind the pooler; docs/scaling.md has the line for pgbouncer.ini',
+    )
 }
 
 /** False where two transactions of one connection are seen in two sessions, or two connections in one. */

@@ -85,6 +85,7 @@ async function driveLocalPhases<Body, Report>(d: Drive<Body, Report>, from: stri
     const advanced = await advance(boundary, operation, { attempt, phase, next, nodeId, settled }).catch(
       (bug: unknown) => releaseAfterBug(d, bug),
     )
+    if (advanced === 'contradicted') return (await settleWithStoredEvidence(d)) ?? fenced(d)
     if (advanced === 'fenced') return fenced(d)
     if (advanced !== 'advanced')
       return { kind: 'answered', answer: advanced.settlement.answer, expiresAt: advanced.settled.expiresAt }

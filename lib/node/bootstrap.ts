@@ -1,5 +1,6 @@
 // The first tenant, its API key and the first admin, made when they are missing. Several nodes may start at once on
 // an empty database: an advisory lock lets one of them do it. A secret is returned by the one start that made it.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { hashPassword } from 'better-auth/crypto'
 import type { Config } from '../config'
 import { newId } from '../db/id'
@@ -12,8 +13,9 @@ import { hashSecret, newSecret } from '../secret'
 /** Any number, as long as nothing else in the database uses it. */
 const BOOTSTRAP_LOCK = 7_306_501
 
-/** Prisma gives up after five seconds, and the connection after six; on a busy machine a node waits longer for the lock. */
+/** On a busy machine other nodes take their time; a node that died has lost its lock with its connection. */
 const TURN_LIMIT_MS = 60_000
+const PAUSE_MS = 100
 
 export interface FirstSecrets {
   /** Null when it was there already, or was given by the environment. */
@@ -23,15 +25,16 @@ export interface FirstSecrets {
 
 export async function bootstrap(store: Store, settings: Config): Promise<FirstSecrets> {
   await sessionSecret(store, settings.authSecret)
-  return openPrisma(store).$transaction(
-    async (tx) => {
-      for (const limit of ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'])
-        await tx.$executeRaw`SELECT set_config(${limit}, ${String(TURN_LIMIT_MS)}, true)`
-      await tx.$executeRaw`SELECT pg_advisory_xact_lock(${BOOTSTRAP_LOCK})`
-      return { apiKey: await firstApiKey(tx, settings), admin: await firstAdmin(tx, settings) }
-    },
-    { timeout: TURN_LIMIT_MS, maxWait: TURN_LIMIT_MS },
-  )
+  const prisma = openPrisma(store)
+  for (const giveUpAt = performance.now() + TURN_LIMIT_MS; performance.now() < giveUpAt; await sleep(PAUSE_MS)) {
+    const made = await prisma.$transaction(async (tx) => {
+      const [lock] = await tx.$queryRaw<{ taken: boolean }[]>`
+        SELECT pg_try_advisory_xact_lock(${BOOTSTRAP_LOCK}) AS taken`
+      return lock!.taken ? { apiKey: await firstApiKey(tx, settings), admin: await firstAdmin(tx, settings) } : null
+    })
+    if (made) return made
+  }
+  throw new Error('another node has been making the first tenant for a minute')
 }
 
 async function firstApiKey(tx: Prisma.TransactionClient, settings: Config): Promise<string | null> {

@@ -106,7 +106,9 @@ export function refundOrder(store: Pick<Store, 'query'>, gateway: Gateway, probl
       for (const one of booked) await bookRefund(tx, one)
     },
     async lapse(tx, refundIds) {
-      for (const refundId of refundIds) await giveBack(tx, refundId, 'abandoned')
+      const holding = await tx.query<{ id: string }>(sql`
+        SELECT id FROM refunds WHERE id = ANY(${[...refundIds]}::text[]) AND status = 'pending'`)
+      for (const { id } of holding) await giveBack(tx, id, 'abandoned')
       // Those that were proven not executed gave back then what they held.
       await tx.query(sql`
         UPDATE refunds SET status = 'abandoned' WHERE id = ANY(${[...refundIds]}::text[]) AND status = 'released'`)
@@ -142,7 +144,6 @@ const HELD_OF: Sql = sql`o.status, o.customer_id AS "customerId", o.currency, o.
   o.charge_ref AS "chargeRef", ${CHARGE_REVERSED} AS "chargeReversed"`
 
 interface LockedOrder extends Omit<Held, 'amountCents'> {
-  amount: string
   /** What no refund has or holds. */
   left: string
 }
@@ -156,18 +157,19 @@ async function holdAmount(
   tx: Tx,
   { resource, recordId, input, tenantId, createdAt }: Beginning<RefundRequest>,
 ): Promise<Report> {
+  const locked = await tx.query(sql`
+    SELECT 1 FROM orders WHERE id = ${input.params.id} AND tenant_id = ${tenantId} FOR UPDATE`)
+  if (locked.length === 0) return null
   const [order] = await tx.query<LockedOrder>(sql`
-    SELECT ${HELD_OF}, o.amount_cents AS amount, o.amount_cents - o.refunded_cents - o.held_cents AS "left"
-    FROM orders o WHERE o.id = ${input.params.id} AND o.tenant_id = ${tenantId} FOR UPDATE OF o`)
-  if (!order) return null
+    SELECT ${HELD_OF}, o.amount_cents - o.refunded_cents - o.held_cents AS "left" FROM orders o WHERE o.id = ${input.params.id}`)
   const [earlier] = await tx.query<{ status: string; amount: string }>(sql`
     SELECT status, amount_cents AS amount FROM refunds WHERE id = ${resource.id}`)
-  const { amount: _, left, ...report } = order
+  const { left, ...report } = order!
   if (earlier?.status === 'pending') return { ...report, amountCents: Number(earlier.amount) }
   const { amountCents = null, reason = null } = input.body
   const cents = earlier ? Number(earlier.amount) : (amountCents ?? Number(left))
-  const isRefundable = order.status === 'paid' || order.status === 'partially_refunded'
-  if (!isRefundable || order.chargeReversed || cents < 1 || cents > Number(left))
+  const isRefundable = report.status === 'paid' || report.status === 'partially_refunded'
+  if (!isRefundable || report.chargeReversed || cents < 1 || cents > Number(left))
     return { ...report, amountCents: null }
   await tx.query(sql`UPDATE orders SET held_cents = held_cents + ${cents}::bigint WHERE id = ${input.params.id}`)
   await tx.query(sql`

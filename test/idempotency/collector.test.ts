@@ -4,7 +4,9 @@ import { isRefusal, StoreUnavailable } from '../../lib/db/sqlstate'
 import { Collector } from '../../lib/idempotency/store/collector'
 import { barrier } from '../support/boundary'
 
-const keyOf = (item: string) => item
+/** `a1` and `a2` are two items of the key `a`. */
+const keyOf = (item: string) => item.replace(/\d+$/, '')
+const idOf = (item: string) => item
 
 /** Each batch waits until it is let go, and gives back its items in capitals. */
 function held() {
@@ -17,6 +19,7 @@ function held() {
       return items.map((item) => item.toUpperCase())
     },
     keyOf,
+    idOf,
     isRefusal,
   })
   return { batches, add: (item: string) => collector.add(item), itemsOf: () => batches.map(({ items }) => items) }
@@ -49,7 +52,7 @@ describe('a collector', () => {
     expect(itemsOf()).toEqual([['first'], ['a', 'b', 'c']])
   })
 
-  it('does not put two items of one key into one batch: the second follows the first', async () => {
+  it('does not put two items of one id into one batch: the second follows the first', async () => {
     const { batches, add, itemsOf } = held()
     const both = [add('same'), add('same')]
     await arrived()
@@ -61,6 +64,22 @@ describe('a collector', () => {
     expect(itemsOf()).toEqual([['same'], ['same']])
   })
 
+  it('whose batch is held up by a key runs items of other keys, and keeps all further items of that key for its end', async () => {
+    const { batches, add, itemsOf } = held()
+    const first = add('stuck1')
+    await arrived()
+    const others = ['stuck2', 'stuck3', 'stuck4', 'free'].map(add)
+    await expect.poll(() => batches.length).toBe(2)
+    batches[1]!.go.open()
+    expect(await others[3]).toBe('FREE')
+    batches[0]!.go.open()
+    await first
+    await arrived()
+    batches[2]!.go.open()
+    await Promise.all(others)
+    expect(itemsOf()).toEqual([['stuck1'], ['free'], ['stuck2', 'stuck3', 'stuck4']])
+  })
+
   it('puts at most 64 items into a batch, and runs all of 200', async () => {
     const sizes: number[] = []
     const collector = new Collector<string, string>({
@@ -69,9 +88,10 @@ describe('a collector', () => {
         return items
       },
       keyOf,
+      idOf,
       isRefusal,
     })
-    const items = Array.from({ length: 200 }, (_, i) => `id-${i}`)
+    const items = Array.from({ length: 200 }, (_, i) => `id-${i}-`)
     expect(await Promise.all(items.map((item) => collector.add(item)))).toEqual(items)
     expect(sizes.reduce((sum, size) => sum + size)).toBe(200)
     expect(Math.max(...sizes)).toBe(64)
@@ -127,6 +147,7 @@ describe('a batch that fails', () => {
     const collector = new Collector<string, string>({
       run: async (items) => (items.includes('bad') ? Promise.reject(error) : items),
       keyOf,
+      idOf,
       isRefusal,
     })
     const results = await Promise.allSettled(['good', 'bad', 'also'].map((item) => collector.add(item)))
@@ -141,6 +162,7 @@ describe('a batch that fails', () => {
         return Promise.reject(new StoreUnavailable('gone'))
       },
       keyOf,
+      idOf,
       isRefusal,
     })
     const results = await Promise.allSettled(['a', 'b'].map((item) => collector.add(item)))

@@ -7,6 +7,7 @@ import type { Tx } from '../../lib/db/store'
 import type { Step } from '../../lib/idempotency/boundary'
 import type { AnyOperation, CallVerdict, LocalPhase, LookUpVerdict, Operation } from '../../lib/idempotency/operation'
 import { runAccepted } from '../../lib/idempotency/run'
+import { recordEvidence } from '../../lib/idempotency/store/evidence'
 import { findWithRequest } from '../../lib/idempotency/store/find'
 import { rerunAccepted } from '../../lib/jobs/enqueue'
 import { migrateJobs } from '../../lib/jobs/worker'
@@ -178,6 +179,28 @@ describe('an endpoint with local phases before its external phase', () => {
     expect(toldBy(await bench.ask(operation, body, { key }))).toBe('409')
     expect(toldBy(await bench.ask(operation, body, { key }))).toBe('409 replayed')
     expect(trip.script.ran).toEqual([])
+  })
+
+  it('commits nothing of a local phase whose answer is refused by evidence, and settles with the evidence', async () => {
+    const soldOut = {
+      name: 'taking_stock',
+      async run(tx: Tx, { recordId }: { recordId: string }) {
+        await tx.query(sql`INSERT INTO steps (record_id, step, attempt) VALUES (${recordId}, 'sold out', 1)`)
+        return { answer: { status: 409, headers: {}, body: '"sold out"' } }
+      },
+    }
+    const operation = { ...trip.operation, local: [soldOut] }
+    const ref = newRef()
+    const step = async (passed: Step) => {
+      if (passed !== 'reserved') return
+      const { id: recordId } = await bench.recordOf(key)
+      const executed = { kind: 'succeeded', ref } as const
+      const evidence = { recordId, source: 'webhook', sourceId: ref, attempt: 1, executed } as const
+      await recordEvidence({ store: bench.store }, evidence)
+    }
+    expect(toldBy(await bench.ask(operation, body, { key, boundary: { ...bench.boundary, step } }))).toBe('201')
+    expect(await steps()).toEqual(['booked 1'])
+    expect(await bench.recordOf(key)).toMatchObject({ state: 'completed', effect_ref: ref })
   })
 })
 

@@ -345,6 +345,23 @@ describe('batches', () => {
     expect(await deadlocks()).toBe(before)
   })
 
+  it('reserve other keys while duplicates of one key wait for a rival’s commit', async () => {
+    const batches = openBatches(bench.store)
+    const operation = ordering()
+    const reserveBatched = (changes: Partial<Reservation> = {}) =>
+      reserve({ store: bench.store, batches }, operation, reservation(changes))
+    const key = newKey()
+    const { rival, end } = await rivalOf(key)
+    const first = reserveBatched({ key })
+    await bench.untilBlocked(1)
+    const duplicates = [first, ...Array.from({ length: 9 }, () => reserveBatched({ key }))]
+    const fresh = await Promise.all(Array.from({ length: 20 }, () => reserveBatched()))
+    expect(fresh.map(({ kind }) => kind)).toEqual(Array(20).fill('created'))
+    await end('COMMIT')
+    for (const found of await Promise.all(duplicates))
+      expect(found).toMatchObject({ kind: 'existing', record: { id: rival.recordId } })
+  })
+
   it('with one reservation that the database refuses reserve the others', async () => {
     const batches = openBatches(bench.store)
     const operation = ordering()

@@ -17,7 +17,16 @@ export interface Advance<Body, Report> {
   settled(settlement: Settlement): Settle
 }
 
-export type Advanced = 'advanced' | 'fenced' | { settlement: Settlement; settled: Settled }
+export type Advanced =
+  | 'advanced'
+  /** The attempt has lost the record, or its lease is over. */
+  | 'fenced'
+  /** The answer of the phase is not the last word: evidence says something else. */
+  | 'contradicted'
+  | { settlement: Settlement; settled: Settled }
+
+/** Rolls back what the phase has written. */
+class Contradicted extends Error {}
 
 export async function advance<Body, Report>(
   through: Through,
@@ -26,24 +35,29 @@ export async function advance<Body, Report>(
 ): Promise<Advanced> {
   const { recordId, number } = attempt
   const event = appended({ event: 'phase', by: nodeId, attempt: number, recoveryPoint: next.name })
-  const advanced = await through.store.transaction(async (tx): Promise<Advanced> => {
-    const owned = await tx.query(sql`
+  const advanced = await through.store
+    .transaction(async (tx): Promise<Advanced> => {
+      const owned = await tx.query(sql`
       SELECT 1 FROM idempotency_records
       WHERE id = ${recordId} AND state = 'in_progress' AND attempt = ${number}::int AND locked_until > clock_timestamp()
       FOR UPDATE`)
-    if (owned.length === 0) return 'fenced'
-    const settlement = await phase.run(tx, attempt)
-    if (settlement) {
-      const [row] = await settleIn(tx, operation, [settling(settled(settlement))])
-      if (row) return { settlement, settled: row }
-      return 'fenced'
-    }
-    await tx.query(sql`
+      if (owned.length === 0) return 'fenced'
+      const settlement = await phase.run(tx, attempt)
+      if (settlement) {
+        const [row] = await settleIn(tx, operation, [settling(settled(settlement))])
+        if (!row) throw new Contradicted()
+        return { settlement, settled: row }
+      }
+      await tx.query(sql`
       UPDATE idempotency_records r SET
         recovery_point = ${next.name}, external = ${next.external}::boolean, version = version + 1, timeline = ${event}
       FROM ${NOW} WHERE id = ${recordId}`)
-    return 'advanced'
-  })
+      return 'advanced'
+    })
+    .catch((error: unknown): Advanced => {
+      if (error instanceof Contradicted) return 'contradicted'
+      throw error
+    })
   if (typeof advanced === 'object') await transition(through, 'settled', async () => advanced.settled)
   else await through.step?.(advanced === 'advanced' ? 'advanced' : 'late')
   return advanced

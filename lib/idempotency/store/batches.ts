@@ -19,12 +19,14 @@ export function openBatches(store: Db): Batches {
       collectorOf(reserving, operation, {
         run: (items) => store.transaction((tx) => reserveIn(tx, operation, items)),
         keyOf: ({ tenantId, key }) => `${tenantId} ${key}`,
+        idOf: ({ recordId }) => recordId,
         isRefusal,
       }).add(item),
     settle: (operation, item) =>
       collectorOf(settling, operation, {
         run: (items) => store.transaction((tx) => settleIn(tx, operation, items)),
         keyOf: ({ recordId }) => recordId,
+        idOf: ({ recordId }) => recordId,
         isRefusal,
       }).add(item),
   }

@@ -22,8 +22,13 @@ interface Waiting<Item, Result> {
 export interface Collecting<Item, Result> {
   /** Runs the items, all or none. The results are in the order of the items. */
   run(items: readonly Item[]): Promise<readonly Result[]>
-  /** Two items of one key are never in one batch; a batch is in the order of its keys, so that its locks are. */
+  /**
+   * What an item locks. A batch is in the order of its keys, so that its locks are. A key is in one batch at a time: items
+   * that would wait for its lock must not take the places of all others.
+   */
   keyOf(item: Item): string
+  /** Two items of one id are never in one batch. */
+  idOf(item: Item): string
   /** Whether an error says that nothing was done, and that it may be the fault of one item alone. */
   isRefusal(error: unknown): boolean
 }
@@ -32,6 +37,7 @@ export class Collector<Item, Result> {
   readonly #collecting: Collecting<Item, Result>
   #waiting: Waiting<Item, Result>[] = []
   #underWay = 0
+  readonly #keysUnderWay = new Set<string>()
   #due: NodeJS.Immediate | null = null
   #patience: NodeJS.Timeout | null = null
   #limit: NodeJS.Timeout | null = null
@@ -74,6 +80,7 @@ export class Collector<Item, Result> {
     const batch = this.#take()
     if (batch.length === 0) return
     this.#underWay++
+    for (const { key } of batch) this.#keysUnderWay.add(key)
     this.#next()
     try {
       const results = await this.#collecting.run(batch.map(({ item }) => item))
@@ -84,6 +91,7 @@ export class Collector<Item, Result> {
       else for (const { reject } of batch) reject(error)
     } finally {
       this.#underWay--
+      for (const { key } of batch) this.#keysUnderWay.delete(key)
       this.#next()
     }
   }
@@ -94,15 +102,18 @@ export class Collector<Item, Result> {
 
   /** Those that have waited longest, in the order of their keys. */
   #take(): Waiting<Item, Result>[] {
-    const keys = new Set<string>()
+    const ids = new Set<string>()
     const taken: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
     for (const one of this.#waiting) {
-      if (taken.length === MOST || keys.has(one.key)) left.push(one)
-      else taken.push(one)
-      keys.add(one.key)
+      const id = this.#collecting.idOf(one.item)
+      if (taken.length === MOST || ids.has(id) || this.#keysUnderWay.has(one.key)) left.push(one)
+      else {
+        taken.push(one)
+        ids.add(id)
+      }
     }
     this.#waiting = left
-    return taken.sort((a, b) => (a.key < b.key ? -1 : 1))
+    return taken.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
   }
 }

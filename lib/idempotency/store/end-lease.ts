@@ -42,7 +42,7 @@ async function moveByRecoveryPoint({ store, observe, step }: Through, due: Sql, 
     observe?.({ kind: 'zombie', endpoint: one.endpoint, tenantId: one.tenantId })
     observeMove(observe, one)
   }
-  await step?.('lease_over')
+  await step?.(ended.length > 0 ? 'lease_over' : 'late')
   return ended
 }
 

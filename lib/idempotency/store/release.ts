@@ -54,8 +54,8 @@ export const release = (through: Through, r: Release): Promise<Released | null> 
       if (!row) return null
       await r.giveBack?.(tx)
       if (!row.deadLettered) await r.enqueue?.(tx, row.id)
-      await r.also?.(tx, row)
       await notifyWaiters(tx, [row])
+      await r.also?.(tx, row)
       return { ...row, from: r.from }
     }),
   )

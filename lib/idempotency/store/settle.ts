@@ -90,7 +90,7 @@ export async function settleIn(tx: Tx, operation: Books, items: readonly Settlin
       : [],
   )
   if (booked.length > 0) await operation.book?.(tx, booked)
-  for (const { item, row } of moved) if (row) await item.also?.(tx, row)
   await notifyWaiters(tx, rows)
+  for (const { item, row } of moved) if (row) await item.also?.(tx, row)
   return moved.map(({ item: { from }, row }) => (row ? { ...row, from } : null))
 }
