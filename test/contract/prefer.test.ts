@@ -43,7 +43,7 @@ async function timed<T>(promise: Promise<T>): Promise<[T, number]> {
 
 describe.concurrent('Prefer: wait=N', () => {
   test('a duplicate gets the first response as a replay as soon as it exists, before N seconds are over', async () => {
-    const { key, body, answer } = await running('pm_slow_1000')
+    const { key, body, answer } = await running('pm_slow_3000')
     const [duplicate, ms] = await timed(site.client.order(key, body, { prefer: 'wait=20' }))
     const first = await answer
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -57,7 +57,7 @@ describe.concurrent('Prefer: wait=N', () => {
   })
 
   test('a duplicate gets a 409 when the first request is still running after N seconds', async () => {
-    const { key, body, answer } = await running('pm_slow_2500')
+    const { key, body, answer } = await running('pm_slow_4500')
     const [duplicate, ms] = await timed(site.client.order(key, body, { prefer: 'wait=1' }))
     expectProblem(duplicate, 409, 'idempotency_key_in_progress', 'later')
     expect(duplicate.headers['preference-applied']).toBe('wait=1')
@@ -66,7 +66,7 @@ describe.concurrent('Prefer: wait=N', () => {
   })
 
   test('a duplicate with wait=0 gets the 409 of a running request', async () => {
-    const { key, body, answer } = await running('pm_slow_2500')
+    const { key, body, answer } = await running('pm_slow_4500')
     const duplicate = await site.client.order(key, body, { prefer: 'wait=0' })
     expectProblem(duplicate, 409, 'idempotency_key_in_progress', 'later')
     await answer
@@ -95,7 +95,7 @@ describe.concurrent('Prefer: wait=N', () => {
   })
 
   test('20 waiting duplicates get the same bytes as the first request', async () => {
-    const { key, body, answer } = await running('pm_slow_1000')
+    const { key, body, answer } = await running('pm_slow_3000')
     const duplicates = await Promise.all(
       Array.from({ length: 20 }, () => site.client.order(key, body, { prefer: 'wait=10' })),
     )
