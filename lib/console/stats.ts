@@ -28,7 +28,10 @@ export const STEPS: Record<Window, { stepMs: number; steps: number; from: Stretc
 const counters = <Schema extends z.ZodType>(schema: Schema) =>
   Object.fromEntries(COUNTER_NAMES.map((name) => [name, schema])) as Record<CounterName, Schema>
 
-const Seconds = z.number().nullable().meta({ description: 'Seconds; null where nothing was measured' })
+const Seconds = z
+  .number()
+  .nullable()
+  .meta({ id: 'MeasuredSeconds', description: 'Seconds; null where nothing was measured' })
 const percentiles = { p50: Seconds, p95: Seconds, p99: Seconds, count: z.number() }
 const moment = {
   at: z.iso.datetime(),

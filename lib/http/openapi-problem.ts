@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { STATES } from '../idempotency/states'
+import { ClientRecord } from '../idempotency/view'
 import type { StoredProblem } from '../orders/answer'
 import { ORDER_ID } from './openapi-examples'
 import { type HeaderName, headers } from './openapi-headers'
@@ -38,17 +39,10 @@ export const Problem = z
       )
       .optional()
       .meta({ description: 'With invalid_request: where, and what is wrong' }),
-    resource: z
-      .object({
-        type: z.string().meta({ description: '`order` or `refund`' }),
-        id: z.string().meta({ description: 'Its id, to read it by' }),
-      })
-      .nullable()
+    resource: ClientRecord.shape.resource
       .optional()
       .meta({ description: 'With idempotency_key_expired: what the first request made' }),
-    response: z
-      .object({ status: z.int().meta({ description: 'Of the first answer' }) })
-      .nullable()
+    response: ClientRecord.shape.response
       .optional()
       .meta({ description: 'With idempotency_key_expired: the status of the first answer' }),
     current: z

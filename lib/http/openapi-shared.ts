@@ -5,8 +5,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
 import { AUDIT_OUTCOMES } from '../audit/read'
+import { ProviderObject } from '../console/key-detail'
 import { WINDOWS } from '../console/window'
 import { STATES } from '../idempotency/states'
+import { ClientRecord } from '../idempotency/view'
 import { BULK_ACTIONS } from '../maintenance/bulk-action'
 import { RUN_KINDS, RUN_STATES } from '../maintenance/runs'
 import { COUNTER_NAMES } from '../metrics/names'
@@ -21,6 +23,10 @@ export const sharedSchemas = {
   NullableInstant: z.iso.datetime().nullable().meta({ description: 'An instant in UTC, or null' }),
   NullableInteger: z.int().nullable().meta({ description: 'A whole number, or null' }),
   NullableNumber: z.number().nullable().meta({ description: 'A number, or null' }),
+  NullableResource: ClientRecord.shape.resource.meta({ description: 'What a request made, or null' }),
+  NullableStatus: ClientRecord.shape.response.meta({ description: 'The status of an answer, or null' }),
+  NullableProviderObject: ProviderObject.nullable().meta({ description: 'What the provider’s object says, or null' }),
+  TextByName: z.record(z.string(), z.string()).meta({ description: 'Texts, by their names' }),
   State: z.enum(STATES).meta({ description: 'The state of a key' }),
   Role: z.enum(ROLES).meta({ description: 'What an operator may do. Each role may do what the ones before it may' }),
   RunKind: z.enum(RUN_KINDS).meta({ description: 'What a run does' }),
@@ -75,9 +81,9 @@ const contentsOf = ({ requestBody, responses = {} }: oas31.OperationObject): oas
 function moveExample(content: oas31.MediaTypeObject, document: oas31.OpenAPIObject): void {
   if (content.example === undefined || !content.schema) return
   const schema = content.schema as Schema
-  const item = schema.properties?.items as Schema | undefined
-  own(schema, content.example)
+  const item = follow(schema, document).properties?.items as Schema | undefined
   if (item?.items) own(item.items as Schema, content.example.items[0])
+  if (!isDeepStrictEqual(exampleOf(schema, document), content.example)) own(schema, content.example)
   if (isDeepStrictEqual(exampleOf(schema, document), content.example)) delete content.example
 
   function own(of: Schema, example: unknown): void {
@@ -90,22 +96,32 @@ function moveExample(content: oas31.MediaTypeObject, document: oas31.OpenAPIObje
 /** Two of a name that differ stay where they are. */
 function shareParameters(document: oas31.OpenAPIObject): void {
   const all = operationsOf(document).flatMap(({ parameters = [] }) => parameters as oas31.ParameterObject[])
-  const texts = all.map((parameter) => JSON.stringify(parameter))
+  const uses = countTexts(all)
   const components = document.components!.parameters!
   const nameOf = (parameter: oas31.ParameterObject) => pascal(`${parameter.in}_${parameter.name}`)
   for (const operation of operationsOf(document))
     operation.parameters = operation.parameters?.map((parameter) => {
       if ('$ref' in parameter) return parameter
       const [name, text] = [nameOf(parameter as oas31.ParameterObject), JSON.stringify(parameter)]
-      const repeated = texts.filter((one) => one === text).length > 1 && text.length > REFERENCE_LENGTH
-      if (!repeated || (components[name] && JSON.stringify(components[name]) !== text)) return parameter
+      if (!isWorthSharing(text, uses) || (components[name] && JSON.stringify(components[name]) !== text))
+        return parameter
       components[name] = parameter as oas31.ParameterObject
       return { $ref: `#/components/parameters/${name}` }
     })
 }
 
-/** What is shorter than a reference to it, and nearly so, is said again. */
-const REFERENCE_LENGTH = 90
+const countTexts = (all: unknown[]): Map<string, number> => {
+  const uses = new Map<string, number>()
+  for (const text of all.map((one) => JSON.stringify(one))) uses.set(text, (uses.get(text) ?? 0) + 1)
+  return uses
+}
+
+/** In bytes of the document. What saves less is said again: a generated client has fewer names, which mean more. */
+const LEAST_SAVED = 100
+const REFERENCE_LENGTH = 60
+
+const isWorthSharing = (text: string, uses: Map<string, number>): boolean =>
+  (uses.get(text)! - 1) * text.length - uses.get(text)! * REFERENCE_LENGTH >= LEAST_SAVED
 
 /** Their zod objects are made from one another; in the document they refer to what they are made from. */
 const EXTENSIONS = [
@@ -123,14 +139,10 @@ function shareMembers(schemas: Record<string, Schema>): void {
     const own = Object.keys(properties).filter((member) => !(member in schemas[base]!.properties!))
     schemas[name] = {
       ...rest,
-      allOf: [
-        { $ref: `#/components/schemas/${base}` },
-        {
-          type,
-          properties: Object.fromEntries(own.map((member) => [member, properties[member]!])),
-          required: required.filter((member) => own.includes(member)),
-        },
-      ],
+      allOf: [{ $ref: `#/components/schemas/${base}` }],
+      type,
+      properties: Object.fromEntries(own.map((member) => [member, properties[member]!])),
+      required: required.filter((member) => own.includes(member)),
     }
   }
 }
@@ -145,13 +157,15 @@ export function exampleOf(given: Schema, document: oas31.OpenAPIObject): unknown
   if (given.example !== undefined) return given.example
   const schema = follow(given, document)
   if (schema.examples) return schema.examples[0]
-  if (schema.allOf) return Object.assign({}, ...schema.allOf.map((part) => exampleOf(part as Schema, document)))
   if (schema.example !== undefined) return schema.example
   if (schema.items) return [exampleOf(schema.items as Schema, document)]
   if (schema.type?.includes('null')) return null
   if (!schema.properties) return undefined
-  return Object.fromEntries(
-    Object.entries(schema.properties).map(([name, member]) => [name, exampleOf(member as Schema, document)]),
+  const own = Object.entries(schema.properties).map(([name, member]) => [name, exampleOf(member as Schema, document)])
+  return Object.assign(
+    {},
+    ...(schema.allOf ?? []).map((base) => exampleOf(base as Schema, document)),
+    Object.fromEntries(own),
   )
 }
 
@@ -190,14 +204,12 @@ const shapeOf = (schema: Node): string =>
 /** Two of a name that differ stay where they are. */
 function withSharedResponses(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
   const all = operationsOf(document).map(({ responses }) => responses as Responses)
-  const uses = new Map<string, number>()
-  for (const response of all.flatMap((responses) => Object.values(responses)))
-    uses.set(JSON.stringify(response), (uses.get(JSON.stringify(response)) ?? 0) + 1)
+  const uses = countTexts(all.flatMap((responses) => Object.values(responses)))
   const shared: Record<string, oas31.ResponseObject> = {}
   for (const responses of all)
     for (const [status, response] of Object.entries(responses)) {
       const text = JSON.stringify(response)
-      if (uses.get(text) === 1 || '$ref' in response) continue
+      if ('$ref' in response || !isWorthSharing(text, uses)) continue
       const name = responseName(status, response as oas31.ResponseObject)
       if (shared[name] && JSON.stringify(shared[name]) !== text) continue
       shared[name] = response as oas31.ResponseObject

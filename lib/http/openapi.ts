@@ -36,6 +36,8 @@ const tidy: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+  // The names of a JSON object's members are strings.
+  if (def.type === 'record') delete jsonSchema.propertyNames
 }
 
 const document: OpenApi = createDocument(
