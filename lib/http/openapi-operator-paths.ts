@@ -42,20 +42,21 @@ const CHANGE: readonly ProblemCode[] = [
   ...FAILURES,
 ]
 
-const id = (component: string, description: string) => z.string().meta({ description, param: { id: component } })
+const id = (component: string, description: string, example: string) =>
+  z.string().meta({ description, param: { id: component, example } })
 
 /** By how an id begins. */
 const IDS: Record<string, z.ZodType> = {
-  dis: id('DiscrepancyId', 'The id of a discrepancy'),
-  idem: id('RecordId', 'The id of a record'),
-  key: id('ApiKeyId', 'The id of an API key'),
-  opr: id('OperatorId', 'The id of an operator'),
-  pay: id('LedgerEntryId', 'The id of a ledger entry'),
-  run: id('RunId', 'The id of a run'),
-  ten: id('TenantId', 'The id of a tenant'),
-  tok: id('TokenId', 'The id of a token'),
+  dis: id('DiscrepancyId', 'The id of a discrepancy', 'dis_01jcq2t9a1c4e7g0j3m6p9r2t5'),
+  idem: id('RecordId', 'The id of a record', 'idem_01jcq2h8j1s7u2w5y8a1c4e7g0'),
+  key: id('ApiKeyId', 'The id of an API key', 'key_01jcq1y6b9d2f5h8k1n4q7s0v3'),
+  opr: id('OperatorId', 'The id of an operator', 'opr_01jcq1z7c0e3g6j9m2p5r8t1w4'),
+  pay: id('LedgerEntryId', 'The id of a ledger entry', 'pay_01jcq2h8r6t3w7y1b5d9f2h4j8'),
+  run: id('RunId', 'The id of a run', 'run_01jcq3a1b4d7f0h3k6n9q2s5v8'),
+  ten: id('TenantId', 'The id of a tenant', 'ten_01jcq1x5a8c1e4g7j0m3p6r9t2'),
+  tok: id('TokenId', 'The id of a token', 'tok_01jcq208d1f4h7k0n3q6s9v2x5'),
 }
-const CUSTOMER_ID = id('CustomerId', 'The customer’s id, as the tenant has it')
+const CUSTOMER_ID = id('CustomerId', 'The customer’s id, as the tenant has it', 'cus_1042')
 
 const idOf = ({ source }: RegExp): z.ZodType => IDS[/^\^([a-z]+)_/.exec(source)?.[1] ?? ''] ?? CUSTOMER_ID
 

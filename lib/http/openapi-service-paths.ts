@@ -20,7 +20,9 @@ export const servicePaths: ZodOpenApiPathsObject = {
       responses: {
         '200': {
           description: 'The OpenAPI 3.1 document of this API, made from the schemas that validate requests.',
-          content: { 'application/json': { schema: z.looseObject({ openapi: z.string() }) } },
+          content: {
+            'application/json': { schema: z.looseObject({ openapi: z.string() }), example: { openapi: '3.1.0' } },
+          },
         },
         ...NOT_HTTP,
       },

@@ -53,5 +53,5 @@ function addressOf(path: string, parameters: Parameter[]): string {
 function exampleOf(parameter: Parameter): unknown {
   const [named] = Object.values(parameter.examples ?? {})
   const schema = parameter.schema ? follow<Schema>(parameter.schema) : {}
-  return named ? follow<oas31.ExampleObject>(named).value : (parameter.example ?? schema.example)
+  return named ? follow<oas31.ExampleObject>(named).value : (parameter.example ?? schema.example ?? schema.enum?.[0])
 }
