@@ -117,6 +117,8 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     // a server that vanished without a word must not hold a request for minutes
     query_timeout: STATEMENT_TIMEOUT_MS + 2000,
     keepAlive: true,
+    // BEGIN goes out with the first statement, and statements that need nothing of each other go out together.
+    pipeline: !options.pooled,
     onConnect: refuseStandby,
   })
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
@@ -137,8 +139,10 @@ export function openStore(url: string, options: PoolOptions): Store {
   async function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect()
     let broken = false
+    // Not waited for: it goes out with the first statement, whose error says the same.
+    const begun = client.query('BEGIN')
+    begun.catch(() => {})
     try {
-      await client.query('BEGIN')
       const result = await work({ client, query: (statement) => send(client, statement) })
       const { command } = await client.query('COMMIT')
       if (command !== 'COMMIT')

@@ -96,7 +96,7 @@ async function insertOrders(tx: Tx, attempts: readonly Beginning<OrderRequest>[]
 }
 
 async function bookOrders(tx: Tx, booked: readonly Booked<OrderBooking>[]): Promise<void> {
-  await tx.query(sql`
+  const marked = tx.query(sql`
     UPDATE orders o SET status = b.status::order_status, charge_ref = b.charge_ref
     FROM ${rowsOf('b', booked, {
       id: ['text', ({ booking }) => booking.orderId],
@@ -104,7 +104,7 @@ async function bookOrders(tx: Tx, booked: readonly Booked<OrderBooking>[]): Prom
       charge_ref: ['text', ({ booking }) => (booking.status === 'paid' ? booking.charge.ref : null)],
     })} WHERE o.id = b.id`)
   const charges = booked.map(({ booking: { charge, orderId }, ...of }) => ({ ...charge, ...of, orderId }))
-  await tx.query(sql`
+  const charged = tx.query(sql`
     INSERT INTO ledger_entries (id, kind, status, tenant_id, order_id, record_id, amount_cents, currency, provider_ref)
     SELECT c.id, 'charge', c.status::ledger_status, c.tenant_id, c.order_id, c.record_id, c.amount_cents, c.currency, c.ref
     FROM ${rowsOf('c', charges, {
@@ -117,6 +117,7 @@ async function bookOrders(tx: Tx, booked: readonly Booked<OrderBooking>[]): Prom
       currency: ['text', ({ currency }) => currency],
       ref: ['text', ({ ref }) => ref],
     })}`)
+  await Promise.all([marked, charged])
 }
 
 function concludeOrder(attempt: OrderAttempt, executed: Executed, problem: ProblemAnswer): Conclusion<OrderBooking> {

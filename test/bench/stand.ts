@@ -40,8 +40,6 @@ export async function openStand(): Promise<Stand> {
     )
     const databaseUrl = server.urlOf(database)
     await withClient(databaseUrl, async (client) => {
-      // The provider is another machine: its own commit must not wait for our disk.
-      await client.query('ALTER TABLE sandbox.charges SET UNLOGGED')
       if (unguarded) await client.query(LEAN_TABLES)
     })
     return start({ databaseUrl, redisUrl: redis?.url ?? null })

@@ -31,9 +31,10 @@ export function footnotes(run: { rounds: number; seconds: number; wrk: boolean }
     `everybody takes a turn of ${run.seconds} s, one at a time, after a warm-up. ${cores} cores (${cpu}), Node ${process.version};`,
     `server, PostgreSQL and ${generator} with 32 connections share them. PostgreSQL 18 as it comes (fsync,`,
     'synchronous_commit and full_page_writes on), one server, a database for each. Everybody validates the same body with',
-    'the same schema, writes the same two commits through a pool of the same size, and charges through the same sandbox',
-    "provider, whose own table is unlogged: it stands for somebody else's machine. The unguarded tables have no column for",
-    'a record. Redis as it comes: snapshots now and then, nothing on disk when it answers. A replay is one of 1000 orders.',
+    'the same schema through pools of the same size. The lean order writes order, charge, and status with ledger row, as',
+    'three commits into three plain tables with their primary keys; ours pays the sandbox provider, the Redis contenders',
+    'guard the lean order. Redis as it comes: snapshots now and then, nothing on disk when it answers. A replay is one of',
+    '1000 orders.',
     'Rates say nothing on another machine; ratios do.',
   ].join('\n')
 }

@@ -14,13 +14,12 @@ export interface Answer {
 
 export type PlaceOrder = (order: OrderRequest) => Promise<Answer>
 
-/** The provider's table is not logged, as the sandbox's is not here: its disk is another machine's. */
 export const LEAN_TABLES = `
   CREATE SCHEMA lean;
   CREATE TABLE lean.orders (
     id text PRIMARY KEY, customer_id text NOT NULL, currency text NOT NULL, amount_cents bigint NOT NULL,
     items json NOT NULL, note text, status text NOT NULL, charge_ref text, created_at timestamptz NOT NULL);
-  CREATE UNLOGGED TABLE lean.charges (
+  CREATE TABLE lean.charges (
     ref text PRIMARY KEY, order_id text NOT NULL, customer_id text NOT NULL, amount_cents bigint NOT NULL,
     currency text NOT NULL, created_at timestamptz NOT NULL);
   CREATE TABLE lean.ledger (

@@ -39,17 +39,20 @@ describe('a collector', () => {
     expect(itemsOf()).toEqual([['a'], ['b']])
   })
 
-  it('runs all items that arrived during a batch in the next one, in the order of their keys', async () => {
+  it('runs all items that arrived during two batches in the next one, in the order of their keys', async () => {
     const { batches, add, itemsOf } = held()
     const first = add('first')
+    await arrived()
+    const second = add('second')
     await arrived()
     const others = ['c', 'a', 'b'].map(add)
     batches[0]!.go.open()
     await first
     await arrived()
-    batches[1]!.go.open()
+    for (const { go } of batches) go.open()
+    await second
     expect(await Promise.all(others)).toEqual(['C', 'A', 'B'])
-    expect(itemsOf()).toEqual([['first'], ['a', 'b', 'c']])
+    expect(itemsOf()).toEqual([['first'], ['second'], ['a', 'b', 'c']])
   })
 
   it('does not put two items of one id into one batch: the second follows the first', async () => {

@@ -1,9 +1,11 @@
-// A collector gathers items that arrive while a transaction is under way, and gives them to the next one: what many requests
-// ask at one time is planned, checked and flushed once. An item that arrives while none is under way goes at once.
+// A collector gathers items that arrive while two transactions are under way, and gives them to the next one: what many
+// requests ask at one time is planned, checked and flushed once. An item that arrives before that goes at once.
 import { StoreUnavailable } from '../../db/sqlstate'
 
 /** More in one transaction gain nothing. */
 const MOST = 64
+/** While one commits, the next is written. */
+const USUALLY_UNDER_WAY = 2
 /** An item that has waited this long does not wait for a transaction that is held up, by a lock say, but for the next… */
 const PATIENCE_MS = 50
 /** …as long as no more than this are under way: the rest of the pool is for others. */
@@ -59,7 +61,7 @@ export class Collector<Item, Result> {
     if (!longest) return
     this.#limit ??= setTimeout(() => this.#fail(), longest.sinceMs + LONGEST_WAIT_MS - performance.now()).unref()
     // After the requests that have arrived by now are read.
-    if (this.#underWay === 0) this.#due ??= setImmediate(() => this.#run())
+    if (this.#underWay < USUALLY_UNDER_WAY) this.#due ??= setImmediate(() => this.#run())
     else if (this.#underWay < MOST_UNDER_WAY) this.#patience ??= setTimeout(() => this.#run(), PATIENCE_MS)
   }
 
