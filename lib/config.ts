@@ -46,7 +46,7 @@ const Environment = z
     RECONCILE_INTERVAL_SECONDS: interval(30),
     LEDGER_INTERVAL_SECONDS: interval(86_400),
     RECONCILE_MAX_ATTEMPTS: z.coerce.number().int().positive().default(12),
-    ANSWER_MEMORY_MB: z.coerce.number().int().min(0).max(65_536).default(64),
+    FAST_PATH: onOff('on'),
     MAX_REQUEST_AGE_SECONDS: z.coerce.number().positive().optional(),
     RESTORED_FROM: z.iso
       .datetime({ offset: true, error: 'must be an instant such as 2026-11-17T09:30:00Z' })
@@ -111,7 +111,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     /** Nobody asked for this port: where it is taken, another one will do. */
     portIsAny: env.PORT === undefined,
     leaseMs: env.LEASE_SECONDS * 1000,
-    answerMemoryBytes: env.ANSWER_MEMORY_MB * 1024 * 1024,
+    fastPath: env.FAST_PATH === 'on',
     gatewayTimeLimitMs: env.GATEWAY_TIMEOUT_MS,
     keyTtlHours: env.KEY_TTL_HOURS,
     settleMs: env.SETTLE_SECONDS * 1000,

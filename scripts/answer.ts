@@ -3,6 +3,7 @@
 // there than here.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import v8 from 'node:v8'
+import { type FastPath, openFastPath } from '../lib/fast-path/serve'
 import { problem } from '../lib/http/problem'
 import type { Parts } from '../lib/http/respond'
 import type { LeftNode, RunningNode } from '../lib/node/start'
@@ -63,7 +64,7 @@ export async function answerUntilStopped(answering: Answering): Promise<void> {
       throw error === left().failure ? error : Object.assign(error, { output: lines?.held() })
     })
     lines?.open()
-    const handler = dev ? answerByNext(handle) : await answerShortOrByNext(root, handle)
+    const handler = dev ? answerByNext(handle) : await answerFastOrByNext(root, handle)
     server = await listen({ port, orNext, handler, onUpgrade: dev ? app.getUpgradeHandler() : undefined })
     if (!stopping.aborted) onReady(server.port)
     await aborted(stopping)
@@ -85,8 +86,14 @@ const answerByNext =
     return handle(request, response)
   }
 
-async function answerShortOrByNext(root: string, handle: Handle): Promise<Handle> {
-  const { direct, allowedMethods = () => null } = runningNode() ?? {}
+function openFastPathOf(node: RunningNode | undefined): FastPath | undefined {
+  return node?.services.config.fastPath ? openFastPath(node.services, node.routes) : undefined
+}
+
+async function answerFastOrByNext(root: string, handle: Handle): Promise<Handle> {
+  const node = runningNode()
+  const allowedMethods = node?.allowedMethods ?? (() => null)
+  const fastPath = openFastPathOf(node)
   const isStatic: ServeStatic = await openStaticFiles(root)
   let lastOrderMs = Number.NEGATIVE_INFINITY
   const areOrdersUnderWay = () => performance.now() - lastOrderMs < ORDERS_FOLLOW_MS
@@ -95,7 +102,7 @@ async function answerShortOrByNext(root: string, handle: Handle): Promise<Handle
   const byNext = answerByNext(handle)
   return (request, response) => {
     if (isByTls(request)) response.setHeader('strict-transport-security', STRICT_TRANSPORT)
-    if (direct?.(request, response)) {
+    if (fastPath?.(request, response)) {
       lastOrderMs = performance.now()
       return
     }
@@ -105,7 +112,11 @@ async function answerShortOrByNext(root: string, handle: Handle): Promise<Handle
     if (request.method === 'TRACE' || (allowed && !allowed.includes(request.method!)))
       return refuse(request, response, 'method_not_allowed', { allow: (allowed ?? []).join(', ') })
     const kind = kindOf(request, path)
-    if (kind === 'other') return byNext(request, response)
+    if (kind === 'other') {
+      // Without the fast path orders come this way, and any other POST counts as one.
+      if (request.method === 'POST') lastOrderMs = performance.now()
+      return byNext(request, response)
+    }
     turns[kind].take(
       response,
       () => void byNext(request, response),

@@ -62,6 +62,7 @@ describe('the configuration', () => {
     ['RESTORED_FROM', '2026-11-17T09:30:00'],
     ['RESTORED_FROM', '2999-01-01T00:00:00Z'],
     ['WORKER', 'maybe'],
+    ['FAST_PATH', '1'],
     ['GATEWAY', 'paypal'],
     ['SANDBOX_IDEMPOTENT', 'yes'],
     ['ADMIN_EMAIL', 'nobody'],

@@ -34,6 +34,7 @@ const DATABASE = ['test/**/*.db.test.ts']
 const RESTORE = contract('restored-backup')
 /** Every answer has to be one that the OpenAPI document has (test/support/documented-answer.ts). */
 const DOCUMENTED = { DOCUMENTED_ANSWERS: 'only' }
+const CLIENT_CONTRACT = contract('header', 'order-of-checks', 'outcomes', 'prefer', 'refunds', 'replay', 'validation')
 const MAIN_WAY = browser('main-way')
 const POSTGRES_15 = { folder: '/usr/lib/postgresql/15/bin', package: 'postgresql-15' }
 
@@ -181,11 +182,21 @@ export const PARTS: readonly Part[] = [
     name: 'next',
     command: 'proof',
     what: 'what a client sees, from `next start`',
-    files: contract('header', 'order-of-checks', 'outcomes', 'prefer', 'refunds', 'replay', 'validation'),
+    files: CLIENT_CONTRACT,
     minutes: 0.4,
     workers: 3,
     shared: true,
     env: { ...DOCUMENTED, TEST_SERVER: 'next' },
+  },
+  {
+    name: 'store',
+    command: 'proof',
+    what: 'what a client sees, with `FAST_PATH=off`',
+    files: CLIENT_CONTRACT,
+    minutes: 0.5,
+    workers: 3,
+    shared: true,
+    env: { ...DOCUMENTED, TEST_FAST_PATH: 'off' },
   },
   {
     name: 'postgres-15',

@@ -64,6 +64,7 @@ export function nextOf({ record, external, hasEvidence, tenantDisabled }: Prospe
         replayed: true,
         expiresAt: record.expiresAt,
         created: false,
+        source: record,
       })
     case 'lease_over': {
       if (hasEvidence) return { kind: 'settles' }

@@ -21,6 +21,7 @@ export interface Notifications {
   latestMs(): number
   /** The same, where the line is current. */
   currentMs(): number | null
+  /** A channel has to be known before the connection is first opened. */
   on(channel: string, heard: (payload: string) => void): void
   /** Told when the line is lost: from here on something may have been missed. */
   onLost(lost: () => void): void
@@ -111,7 +112,10 @@ export function openNotifications(url: string): Notifications {
     isCurrent: () => currentMs() !== null,
     currentMs,
     latestMs: () => (sign ? sign.databaseMs + since(sign) : Number.POSITIVE_INFINITY),
-    on: (channel, heard) => channels.set(channel, heard),
+    on(channel, heard) {
+      if (connecting && !channels.has(channel)) throw new Error(`${channel} was not known when LISTEN began`)
+      channels.set(channel, heard)
+    },
     onLost: (tell) => losers.push(tell),
     async close() {
       closed = true

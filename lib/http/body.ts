@@ -41,7 +41,7 @@ export function parseJson(bytes: Buffer): { ok: true; value: unknown } | Refused
 
 const JSON_TYPE = 'application/json'
 
-export const isJson = (contentType: string | null): boolean =>
+const isJson = (contentType: string | null): boolean =>
   contentType === JSON_TYPE || contentType?.split(';', 1)[0]?.trim().toLowerCase() === JSON_TYPE
 
 const announcesTooMuch = (incoming: Incoming): boolean =>

@@ -1,6 +1,5 @@
 // What the boundary needs from the node that it runs in.
 import type { Store } from '../db/store'
-import type { Answers } from './answers'
 import type { LostEffects } from './lost-effects'
 import type { Answer } from './operation'
 import type { State } from './states'
@@ -12,8 +11,6 @@ export interface Boundary {
   /** What arrives together is reserved and settled together; without it, each by itself. */
   batches?: Batches
   waiting: Waiting
-  /** Where finished answers are kept at hand, if anywhere. */
-  answers?: Answers
   nodeId: string
   leaseMs: number
   settleMs: number

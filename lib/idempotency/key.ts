@@ -32,17 +32,6 @@ export function parseKey(header: string | null): ParsedKey {
   return value.startsWith('"') ? parseQuoted(value) : parseBare(value)
 }
 
-const PLAIN_QUOTED = /^"[^"\\]*"$/
-
-/**
- * The text between the quotes, or without any: what the header says if it says a key at all. For looking up keys that
- * are known to be good; whatever is not found goes the long way.
- */
-export function plainKey(header: string): string | null {
-  if (BARE.test(header)) return header
-  return PLAIN_QUOTED.test(header) ? header.slice(1, -1) : null
-}
-
 export function quoteKey(key: string): string {
   return serializeItem(key)
 }

@@ -2,7 +2,6 @@
 // wait, claim, or say why not. Whoever loses a race comes round again and decides anew.
 import { isUnavailable } from '../db/sqlstate'
 import type { Tx } from '../db/store'
-import type { Finished, Sent } from './answers'
 import { claimFor, driveAttempt, reserveFor } from './attempt'
 import type { Boundary } from './boundary'
 import { decide } from './decide'
@@ -33,10 +32,6 @@ export interface KeyedRequest<Body> {
   reserved?(created: boolean): void
   /** Aborted when its sender has gone; made for those who ask. */
   signal?(): AbortSignal
-  /** What `fingerprintFor` makes of the input, where that is known already. */
-  fingerprint?: string
-  /** The request as it came, for whoever sends it again. */
-  sent?: Sent
 }
 
 export type Outcome =
@@ -46,8 +41,8 @@ export type Outcome =
       replayed: boolean
       expiresAt: Date
       created: boolean
-      /** Of a replay: the record that holds the answer. */
-      replayOf?: Pick<KeyRecord, 'id' | 'createdAt'>
+      /** The record that stores the answer. */
+      source: Pick<KeyRecord, 'id' | 'createdAt'>
     }
   | { kind: 'accepted'; record: KeyRecord; created: boolean }
   | { kind: 'in_progress'; record: KeyRecord }
@@ -66,16 +61,6 @@ export function fingerprintFor({ endpoint }: AnyOperation, { params, body }: Inp
   return fingerprintOf({ method: endpoint.split(' ', 1)[0]!, endpoint, params, body })
 }
 
-/** The same outcome that `run` would come to, of an answer that is at hand. */
-export const replayOf = ({ answer, expiresAt, id, createdAt }: Finished): Outcome => ({
-  kind: 'answered',
-  answer,
-  replayed: true,
-  expiresAt,
-  created: false,
-  replayOf: { id, createdAt },
-})
-
 /** Each turn follows a lost race; so many in a row on one key mean that something else is wrong. */
 const MAX_TURNS = 50
 /** Who can't be told looks again after this long: 30 turns at most, by the longest wait that a client may ask for. */
@@ -86,14 +71,7 @@ export async function run<Body, Report>(
   operation: Operation<Body, Report>,
   request: KeyedRequest<Body>,
 ): Promise<Outcome> {
-  const fingerprint = request.fingerprint ?? fingerprintFor(operation, request.input)
-  const ticket = boundary.answers?.ticket()
-  const atHand = (record: KeyRecord, answer: Answer, expiresAt: Date) => {
-    if (ticket === undefined) return
-    const { id, tenantId, endpoint, key, createdAt } = record
-    const { sent } = request
-    boundary.answers?.keep(ticket, { id, tenantId, endpoint, key, fingerprint, answer, createdAt, expiresAt, sent })
-  }
+  const fingerprint = fingerprintFor(operation, request.input)
   const restoringMs = await listedInMs(boundary)
   const waitUntil = performance.now() + request.waitMs
   let created = false
@@ -131,7 +109,6 @@ export async function run<Body, Report>(
       await boundary.step?.('reserved')
       if (record.state === 'in_progress') {
         const outcome = finished(await driveAttempt(boundary, operation, request, found, lease), record, created)
-        if (outcome?.kind === 'answered') atHand(record, outcome.answer, outcome.expiresAt)
         if (outcome) return outcome
         fenced = record
         continue
@@ -149,7 +126,6 @@ export async function run<Body, Report>(
           continue
         return { kind: 'unknown', record }
       case 'replay': {
-        atHand(record, record.answer!, record.expiresAt)
         // The request that was accepted and waited for its own answer gets it first, not again.
         const replayed = !created || fenced !== null
         return {
@@ -158,7 +134,7 @@ export async function run<Body, Report>(
           replayed,
           expiresAt: record.expiresAt,
           created,
-          ...(replayed ? { replayOf: record } : {}),
+          source: record,
         }
       }
       case 'running':
@@ -183,7 +159,6 @@ export async function run<Body, Report>(
         if (!claimed) break
         const attempt = { record: { ...record, attempt: record.attempt + 1 }, report: claimed.report }
         const outcome = finished(await driveAttempt(boundary, operation, request, attempt, lease), record, created)
-        if (outcome?.kind === 'answered') atHand(record, outcome.answer, outcome.expiresAt)
         if (outcome) return outcome
         fenced = record
       }
@@ -216,7 +191,7 @@ async function leaseIsOver(boundary: Boundary, operation: AnyOperation, record: 
 function finished(driven: Driven, record: KeyRecord, created: boolean): Outcome | null {
   switch (driven.kind) {
     case 'answered':
-      return { ...driven, replayed: false, created }
+      return { ...driven, replayed: false, created, source: record }
     case 'not_executed':
     case 'outcome_unknown':
       return { ...driven, expiresAt: driven.expiresAt ?? record.expiresAt, created }

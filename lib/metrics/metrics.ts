@@ -5,7 +5,6 @@ import { databaseNowMs } from '../db/clock'
 import type { Db } from '../db/store'
 import type { BoundaryEvent, Moved } from '../idempotency/boundary'
 import { flowOf } from '../idempotency/flows'
-import type { KeyRecord } from '../idempotency/record'
 import type { Outcome } from '../idempotency/run'
 import { startFlushing } from './flush'
 import { BUCKETS, bucketOf, type CounterName, type Labels, MOVE } from './names'
@@ -19,7 +18,7 @@ export interface Metrics {
   observe(event: BoundaryEvent): void
   /** A keyed request came to this end. */
   answered(labels: Labels, outcome: Outcome, seconds: number): void
-  /** The same for one that was answered from memory. @param startedMs by the monotonic clock */
+  /** A keyed request got a stored answer again. @param startedMs by the monotonic clock */
   replayed(replay: Labels & Replayed, startedMs: number): void
   storeFailed(labels: Labels): void
   /** A request was answered with a problem. @param code of ours, never a client's word */
@@ -31,7 +30,10 @@ export interface Metrics {
 }
 
 /** The record whose answer was given again. */
-type Replayed = Pick<KeyRecord, 'id' | 'createdAt'>
+interface Replayed {
+  recordId: string
+  createdAt: Date
+}
 
 export function openMetrics(store: Db): Metrics {
   const registry = new Registry()
@@ -62,8 +64,8 @@ export function openMetrics(store: Db): Metrics {
     if (to === null) counted.count('ttl_pruned', count)
   }
 
-  function gaveAgain(counted: Series, { id, createdAt }: Replayed, nowMs: number): void {
-    replays.add(id, { recordId: id, count: 1, lastMs: nowMs })
+  function gaveAgain(counted: Series, { recordId, createdAt }: Replayed, nowMs: number): void {
+    replays.add(recordId, { recordId, count: 1, lastMs: nowMs })
     wanted(counted, createdAt, nowMs)
   }
 
@@ -85,7 +87,10 @@ export function openMetrics(store: Db): Metrics {
       if (name) counted.count(name)
       counted.took(seconds)
       if (isAttempt(outcome)) counted.keep('attempt', bucketOf('attempt', seconds))
-      if (outcome.kind === 'answered' && outcome.replayOf) gaveAgain(counted, outcome.replayOf, performance.now())
+      if (outcome.kind === 'answered' && outcome.replayed) {
+        const { id: recordId, createdAt } = outcome.source
+        gaveAgain(counted, { recordId, createdAt }, performance.now())
+      }
       // Who came for an answer that is not kept any more came for it all the same.
       if (outcome.kind === 'expired') wanted(counted, outcome.record.createdAt, performance.now())
     },

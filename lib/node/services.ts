@@ -2,11 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Config, config } from '../config'
-import { openNotifications } from '../db/notifications'
+import { type Notifications, openNotifications } from '../db/notifications'
 import { paced } from '../db/paced'
 import { openPool, openStore, type Store } from '../db/store'
 import { problem } from '../http/problem'
-import { openAnswers } from '../idempotency/answers'
 import type { Boundary } from '../idempotency/boundary'
 import type { AnyOperation } from '../idempotency/operation'
 import { persisted } from '../idempotency/persist'
@@ -50,6 +49,7 @@ export interface Services {
   /** For what operators read and do, and for their sessions. */
   consoleStore: Store
   exportStore: Pick<Store, 'query'>
+  notifications: Notifications
   boundary: Boundary
   gateway: Gateway
   authenticator: Authenticator
@@ -87,7 +87,7 @@ function openServices(): Services {
   const gateway = openGateway(settings, sandboxPool)
   const metrics = openMetrics(store)
   collectProcessMetrics(metrics.registry)
-  const line = openNotifications(settings.directDatabaseUrl ?? url)
+  const notifications = openNotifications(settings.directDatabaseUrl ?? url)
   const fence = settings.restoredFrom
     ? openFence(store, {
         restoredFrom: settings.restoredFrom,
@@ -98,8 +98,7 @@ function openServices(): Services {
     store,
     batches: openBatches(store),
     lostEffects: fence ?? undefined,
-    waiting: openWaiting(line),
-    answers: settings.answerMemoryBytes ? openAnswers(line, { maxBytes: settings.answerMemoryBytes }) : undefined,
+    waiting: openWaiting(notifications),
     nodeId: `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`,
     leaseMs: settings.leaseMs,
     settleMs: settings.settleMs,
@@ -140,6 +139,7 @@ function openServices(): Services {
     store,
     consoleStore,
     exportStore: paced(exportStore),
+    notifications,
     boundary,
     gateway,
     authenticator: openAuthenticator(store),
@@ -165,7 +165,7 @@ function openServices(): Services {
       await persisted()
       await limits.close()
       await metrics.close()
-      await line.close()
+      await notifications.close()
       await Promise.allSettled([store.close(), consoleStore.close(), exportStore.close(), sandboxPool.end()])
     },
   }

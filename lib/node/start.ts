@@ -5,7 +5,6 @@ import { readDatabaseClock } from '../db/clock'
 import { checkSessions } from '../db/sessions'
 import { warm } from '../db/warm'
 import { type AllowedMethods, openAllowedMethods } from '../http/allowed-methods'
-import { type Direct, direct } from '../http/direct'
 import type { KeyedRoute } from '../http/keyed'
 import { RUN_ACCEPTED } from '../jobs/enqueue'
 import { runAcceptedJob } from '../jobs/run-accepted'
@@ -25,8 +24,9 @@ const NODE = Symbol.for('onceover.node')
 export interface RunningNode {
   /** What a person should read after a start. */
   welcome(url: string): string
-  /** For a server that can do without Next where it need not be. */
-  direct: Direct
+  services: Services
+  /** The keyed ones, by endpoint: `POST /api/things/{id}`. */
+  routes: Record<string, KeyedRoute>
   /** Of the API's addresses. */
   allowedMethods: AllowedMethods
   stop(): Promise<void>
@@ -78,7 +78,8 @@ async function start(routes: Record<string, KeyedRoute>): Promise<RunningNode> {
   const rollUps = node.config.worker ? startRollUps(node.store) : null
   log().info({ nodeId: node.boundary.nodeId, worker: node.config.worker }, 'node started')
   return {
-    direct: direct(routes),
+    services: node,
+    routes,
     allowedMethods: openAllowedMethods(),
     welcome: (url) => welcome(url, secrets, node.config),
     async stop() {

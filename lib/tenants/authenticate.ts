@@ -21,14 +21,6 @@ export interface Tenant {
 export interface Authenticator {
   /** Null for every key that is not a live one of a live tenant. Throws StoreUnavailable where that can't be told. */
   authenticate(apiKey: string): Promise<Tenant | null>
-  /** The tenant, where it was asked for a moment ago. @param authorization the header, as almost everybody writes it */
-  recall(authorization: string | null | undefined): Tenant | undefined
-}
-
-interface Known {
-  tenant: Tenant
-  /** By the monotonic clock. */
-  untilMs: number
 }
 
 interface Row {
@@ -54,11 +46,10 @@ function noteUse(store: Store, keyId: string): void {
 
 export function openAuthenticator(store: Store): Authenticator {
   // A burst on a fresh key asks once. Unknown keys are never remembered: strangers must not be able to fill this.
-  const tenants = new LRUCache<string, Known>({
+  const tenants = new LRUCache<string, Tenant>({
     max: MAX_REMEMBERED,
     ttl: FRESH_MS,
     fetchMethod: async (hash) => {
-      const untilMs = performance.now() + FRESH_MS
       const [row] = await store.query<Row>(sql`
         SELECT t.id, t.retention_hours, t.new_keys_per_minute, t.live_key_cap, clock_timestamp() AS now, ${SERVER} AS server,
           k.id AS key_id, ${USE_IS_DUE} AS use_is_due
@@ -67,30 +58,15 @@ export function openAuthenticator(store: Store): Authenticator {
       if (!row) return undefined
       observeDatabase(row)
       if (row.use_is_due) noteUse(store, row.key_id)
-      const tenant = {
+      return {
         id: row.id,
         retentionHours: row.retention_hours,
         newKeysPerMinute: row.new_keys_per_minute,
         liveKeyCap: row.live_key_cap,
       }
-      return { tenant, untilMs }
     },
   })
-  // By the header: a busy client's key is neither read nor hashed for each of its requests. In the clear it stays here
-  // for at most three seconds, and none but keys that there are.
-  const known = new Map<string, Known>()
-  setInterval(() => known.clear(), FRESH_MS).unref()
   return {
-    async authenticate(apiKey) {
-      const hash = hashSecret(apiKey).toString('base64')
-      const found = await tenants.fetch(hash)
-      if (!found) return null
-      known.set(`Bearer ${apiKey}`, found)
-      return found.tenant
-    },
-    recall(authorization) {
-      const found = authorization ? known.get(authorization) : undefined
-      return found && performance.now() < found.untilMs ? found.tenant : undefined
-    },
+    authenticate: async (apiKey) => (await tenants.fetch(hashSecret(apiKey).toString('base64'))) ?? null,
   }
 }

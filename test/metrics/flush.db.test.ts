@@ -9,7 +9,8 @@ import { type Bench, connectionLost, openBench, tampered } from '../support/boun
 const ORDERS = 'POST /api/orders'
 const created = (tenantId: string, endpoint = ORDERS) => ({ kind: 'created', endpoint, tenantId }) as const
 const answered = { kind: 'answered', answer: { status: 201, headers: {}, body: '' }, expiresAt: new Date() } as const
-const first = { ...answered, replayed: false, created: true } as const
+const source = { id: 'idem_a', createdAt: new Date() }
+const first = { ...answered, replayed: false, created: true, source } as const
 
 let bench: Bench
 let second: Store

@@ -113,13 +113,13 @@ describe('replays', () => {
     const metrics = openMetrics(bench.store)
     const { replay } = await completed()
     const outcome = await replay()
-    if (outcome.kind !== 'answered' || !outcome.replayOf) throw new Error('a replay was expected')
+    if (outcome.kind !== 'answered' || !outcome.replayed) throw new Error('a replay was expected')
     const bucketsBefore = await delays()
     const bornBefore = (hours: number) => ({
-      ...outcome.replayOf!,
-      createdAt: new Date(outcome.replayOf!.createdAt.getTime() - hours * 3_600_000),
+      ...outcome.source,
+      createdAt: new Date(outcome.source.createdAt.getTime() - hours * 3_600_000),
     })
-    for (const hours of [0, 0, 2]) metrics.answered(labels, { ...outcome, replayOf: bornBefore(hours) }, 0.001)
+    for (const hours of [0, 0, 2]) metrics.answered(labels, { ...outcome, source: bornBefore(hours) }, 0.001)
     // came too late, and so came for it all the same
     metrics.answered(labels, { kind: 'expired', record: bornBefore(200) as KeyRecord }, 0.001)
     await metrics.close()

@@ -52,9 +52,10 @@ export interface TestNode extends Holding {
 
 export async function startNode({ databaseUrl, env = {}, port = 0 }: NodeOptions): Promise<TestNode> {
   const passedOn = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
+  const fastPath = process.env.TEST_FAST_PATH ? { FAST_PATH: process.env.TEST_FAST_PATH } : {}
   const child = spawn(process.execPath, commandOf(port, env), {
     cwd: root,
-    env: { ...Object.fromEntries(passedOn), DATABASE_URL: databaseUrl, PORT: String(port), ...env },
+    env: { ...Object.fromEntries(passedOn), ...fastPath, DATABASE_URL: databaseUrl, PORT: String(port), ...env },
     // That it closes tells the node that we are gone.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

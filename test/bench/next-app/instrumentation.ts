@@ -1,7 +1,7 @@
 // What instrumentation.ts of the product leaves for the server of `npm start`, with a handler in place of our routes.
 import { MAX_BODY_BYTES } from '../../../lib/http/body'
-import { direct } from '../../../lib/http/direct'
 import type { KeyedRoute } from '../../../lib/http/keyed'
+import type { Services } from '../../../lib/node/services'
 import type { RunningNode } from '../../../lib/node/start'
 import { HANDLERS } from '../handlers'
 
@@ -15,10 +15,13 @@ export async function register(): Promise<void> {
       const answer = await handle(String(body), String(incoming.header('idempotency-key')))
       return { ...answer, headers: { ...answer.headers } }
     },
-    mayReplay: () => false,
-  } as Pick<KeyedRoute, 'answer' | 'mayReplay'> as KeyedRoute
-  const node: Pick<RunningNode, 'direct' | 'stop'> = {
-    direct: direct({ 'POST /api/orders': route }),
+  } as Pick<KeyedRoute, 'answer'> as KeyedRoute
+  // Nothing is stored, so nothing is answered from memory.
+  const notifications = { on() {}, onLost() {}, isCurrent: () => false, currentMs: () => null, latestMs: () => 0 }
+  const services = { config: { fastPath: true, maxRequestAgeMs: null }, notifications } as unknown as Services
+  const node: Pick<RunningNode, 'services' | 'routes' | 'stop'> = {
+    services,
+    routes: { 'POST /api/orders': route },
     stop: async () => {},
   }
   ;(globalThis as unknown as Record<symbol, unknown>)[Symbol.for('onceover.node')] = { node }

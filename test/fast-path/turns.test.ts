@@ -6,27 +6,35 @@ import net, { type AddressInfo } from 'node:net'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Direct, direct } from '../../lib/http/direct'
+import type { FastPathServices, Replays } from '../../lib/fast-path/replays'
+import { type FastPath, openFastPath } from '../../lib/fast-path/serve'
 import type { KeyedRoute } from '../../lib/http/keyed'
 
-/** By what the body says; and what was done, in order. */
-function routeTelling(log: string[]): KeyedRoute {
-  const route: Partial<KeyedRoute> = {
-    mayReplay: () => true,
-    replay: ({ bytes }) => {
+/** The body says whether a request is a replay; `log` gets what was done, in order. */
+function replaysOf(log: string[]): Replays {
+  return {
+    headOf: () => ({ caller: '', text: '', bodyLength: 0, requestId: null }),
+    mayFind: () => true,
+    find: (_, bytes) => {
       const body = String(bytes)
       log.push(`look ${body}`)
       if (body.startsWith('bug')) throw new Error('a bug')
       if (!body.startsWith('again')) return undefined
       return { status: 200, head: ['content-length', String(body.length)], body, encoding: 'latin1' }
     },
+    begin: () => () => {},
+  }
+}
+
+function open(log: string[] = [], replays = replaysOf(log)): FastPath {
+  const route: Pick<KeyedRoute, 'answer'> = {
     async answer(incoming) {
       const body = `ran ${await incoming.read(100)}`
       log.push(body)
       return { status: 201, headers: {}, body }
     },
   }
-  return route as KeyedRoute
+  return openFastPath({} as FastPathServices, { 'POST /api/things': route }, replays)
 }
 
 let server: http.Server
@@ -60,7 +68,7 @@ const CLOSE = 'connection: close\r\n'
 
 it('requests of one event-loop turn are all inspected first, then replays are sent, then the others run', async () => {
   const log: string[] = []
-  const take = direct({ 'POST /api/things': routeTelling(log) })
+  const take = open(log)
   const port = await serve((request, response) => {
     const { writeHead } = response
     response.writeHead = (...head: unknown[]) => {
@@ -83,7 +91,7 @@ it('requests of one event-loop turn are all inspected first, then replays are se
 })
 
 it('a request that throws does not break the other requests of its event-loop turn', async () => {
-  const port = await serve(together(3, direct({ 'POST /api/things': routeTelling([]) })))
+  const port = await serve(together(3, open()))
   const sockets = ['again 1', 'bug 2', 'new 3'].map((body) => {
     const socket = net.connect(port, '127.0.0.1')
     socket.write(request(body, CLOSE))
@@ -96,7 +104,7 @@ it('a request that throws does not break the other requests of its event-loop tu
 })
 
 it('a complete request does not wait for one of its event-loop turn whose body is still arriving', async () => {
-  const port = await serve(together(2, direct({ 'POST /api/things': routeTelling([]) })))
+  const port = await serve(together(2, open()))
   const slow = net.connect(port, '127.0.0.1')
   slow.write(request('again 1', CLOSE).slice(0, -1))
   const quick = net.connect(port, '127.0.0.1')
@@ -109,7 +117,7 @@ it('a complete request does not wait for one of its event-loop turn whose body i
 
 it('pipelined requests on one connection are answered before too many are pending', async () => {
   const asked = 2000
-  const take = direct({ 'POST /api/things': routeTelling([]) })
+  const take = open()
   let unanswered = 0
   let most = 0
   const port = await serve((request, response) => {
@@ -128,15 +136,14 @@ describe('the body of an answered request is garbage-collected', () => {
   v8.setFlagsFromString('--expose-gc')
   const collect: () => void = vm.runInNewContext('gc')
   const held: WeakRef<Buffer>[] = []
-  const route = routeTelling([])
-  const telling = (): Direct =>
-    direct({
-      'POST /api/things': Object.assign(async () => new Response(), route, {
-        replay: (repeated: Parameters<KeyedRoute['replay']>[0]) => {
-          held.push(new WeakRef(repeated.bytes))
-          return route.replay(repeated)
-        },
-      }),
+  const replays = replaysOf([])
+  const telling = (): FastPath =>
+    open([], {
+      ...replays,
+      find(head, body, arrivedMs) {
+        held.push(new WeakRef(body))
+        return replays.find(head, body, arrivedMs)
+      },
     })
   const left = () => {
     collect()
@@ -178,7 +185,7 @@ describe('the body of an answered request is garbage-collected', () => {
 const turnOver = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Holds the first ones back until so many are there, and gives them all at once. */
-function together(count: number, take: Direct): Take {
+function together(count: number, take: FastPath): Take {
   const waiting: [IncomingMessage, ServerResponse][] = []
   return (...one) => {
     if (waiting.push(one) === count) for (const each of waiting) take(...each)

@@ -1,13 +1,12 @@
-// Answers at hand: found without asking anybody, and not found as soon as that could be wrong.
+// The response cache: it finds a response without a statement, and does not find it as soon as that could be wrong.
 import sql from 'sql-template-tag'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { observeDatabase, serverOfStore } from '../../lib/db/clock'
 import { type Notifications, openNotifications } from '../../lib/db/notifications'
-import { type Answers, type Finished, openAnswers } from '../../lib/idempotency/answers'
+import { type CachedResponse, openResponseCache, type ResponseCache } from '../../lib/fast-path/response-cache'
 import { expire } from '../../lib/idempotency/store/expire'
 import { PLACE_ORDER } from '../../lib/orders/place-order'
 import {
-  answerOf,
   type Bench,
   isSettle,
   newKey,
@@ -37,10 +36,10 @@ afterAll(async () => {
 })
 
 let line: Notifications
-let answers: Answers
+let cache: ResponseCache
 beforeEach(async () => {
   line = openNotifications(wire.url)
-  answers = openAnswers(line, { maxBytes: MANY_BYTES })
+  cache = openResponseCache(line, { maxBytes: MANY_BYTES })
   expect(await line.listen()).toBe(true)
 })
 afterEach(async () => {
@@ -48,8 +47,23 @@ afterEach(async () => {
   await line.close()
 })
 
-const find = (key: string) => answers.find(TENANT, PLACE_ORDER, key)
-const place = (key: string) => bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, answers } })
+const find = (key: string) => cache.find(key)
+
+/** As a request does: its ticket first, then the store, then it is kept. */
+async function place(key: string, { store = bench.store, into = cache } = {}): Promise<void> {
+  const ticket = into.ticket()
+  const outcome = await bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, store } })
+  if (outcome.kind !== 'answered') throw new Error('an answer was expected')
+  const { answer, source, expiresAt } = outcome
+  into.keep(ticket, key, responseOf({ recordId: source.id, key, createdAt: source.createdAt, expiresAt }, answer))
+}
+
+function responseOf(
+  stored: Omit<CachedResponse['stored'], 'tenantId' | 'endpoint'>,
+  answer = { status: 201, headers: {}, body: '{}' },
+): CachedResponse {
+  return { stored: { ...stored, tenantId: TENANT, endpoint: PLACE_ORDER }, request: '{}', answer }
+}
 const expireNow = (key: string) =>
   expire(
     { store: bench.store },
@@ -88,54 +102,25 @@ async function placed(): Promise<string> {
 
 describe('a cached response', () => {
   it('is erased from memory when its key expires, even if no request asks for it', async () => {
-    answers = openAnswers(line, { maxBytes: MANY_BYTES, eraseAfterMs: 20 })
-    const soon = new Date(line.latestMs() + 300)
-    const finished = { id: 'idem_1', tenantId: TENANT, endpoint: PLACE_ORDER, fingerprint: '', createdAt: new Date() }
-    const answer = { status: 201, headers: {}, body: '{}' }
+    cache = openResponseCache(line, { maxBytes: MANY_BYTES, eraseAfterMs: 20 })
+    const expiresAt = new Date(line.latestMs() + 300)
     await vi.waitFor(() => {
-      answers.keep(answers.ticket(), { ...finished, key: 'short', answer, expiresAt: soon })
-      expect(answers.bytes()).toBeGreaterThan(0)
+      const stored = { recordId: 'idem_1', key: 'short', createdAt: new Date(), expiresAt }
+      cache.keep(cache.ticket(), 'short', responseOf(stored))
+      expect(cache.bytes()).toBeGreaterThan(0)
     })
-    await vi.waitFor(() => expect(answers.bytes()).toBe(0), SOON)
-  })
-
-  it('equals the answer that was sent, whether the node executed the request or replayed it', async () => {
-    const key = newKey()
-    const first = answerOf(await bench.place(scriptedGateway(), ORDER, { key }))
-    expect(find(key)).toBeUndefined()
-    expect(answerOf(await place(key))).toEqual(first)
-    expect(find(key)).toMatchObject({ key, answer: first })
-    const own = newKey()
-    expect(find(own)).toBeUndefined()
-    const answer = answerOf(await place(own))
-    expect(find(own)).toMatchObject({ key: own, answer })
-  })
-
-  it('is not found for another tenant, endpoint or key', async () => {
-    const key = await placed()
-    expect(answers.find('ten_other', PLACE_ORDER, key)).toBeUndefined()
-    expect(answers.find(TENANT, 'POST /api/other', key)).toBeUndefined()
-    expect(find(`${key}x`)).toBeUndefined()
+    await vi.waitFor(() => expect(cache.bytes()).toBe(0), SOON)
   })
 
   it('is the newer record’s when a key is used anew, also after the older record expires', async () => {
     const key = await placed()
-    const { prepared: _, ...earlier } = find(key)!
-    const later = { ...earlier, id: 'idem_later', answer: { ...earlier.answer, body: '{"later":true}' } }
-    answers.keep(answers.ticket(), later)
+    const earlier = find(key)!
+    const later = { ...earlier, stored: { ...earlier.stored, recordId: 'idem_later' } }
+    cache.keep(cache.ticket(), key, later)
     expect(find(key)).toBe(later)
     await expireNow(key)
-    await vi.waitFor(() => expect(answers.ticket()).toBe(1), SOON)
+    await vi.waitFor(() => expect(cache.ticket()).toBe(1), SOON)
     expect(find(key)).toBe(later)
-  })
-
-  it('does not exist while the outcome is unknown', async () => {
-    const key = newKey()
-    const lost = scriptedGateway()
-    lost.nextCall(() => ({ kind: 'unclear', code: 'no_answer' }))
-    await bench.place(lost, ORDER, { key, boundary: { ...bench.boundary, answers } })
-    expect(await bench.recordOf(key)).toMatchObject({ state: 'unknown' })
-    expect(find(key)).toBeUndefined()
   })
 
   it('is dropped within a second after its key is expired early, by the application or by SQL', async () => {
@@ -157,11 +142,11 @@ describe('a cached response', () => {
       const result = await send()
       // between what it reads and what it keeps
       await expireNow(key)
-      await vi.waitFor(() => expect(answers.ticket()).toBe(1), SOON)
+      await vi.waitFor(() => expect(cache.ticket()).toBe(1), SOON)
       expired = true
       return result
     })
-    await bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, store, answers } })
+    await place(key, { store })
     expect(expired).toBe(true)
     expect(find(key)).toBeUndefined()
     expect(find(other)).toBeDefined()
@@ -169,19 +154,22 @@ describe('a cached response', () => {
 
   it('is not used after its expiry, nor kept when it was read while the LISTEN connection was down', async () => {
     const key = await placed()
-    const endingIn = (ms: number): Finished => ({ ...find(key)!, expiresAt: new Date(line.latestMs() + ms) })
-    answers.keep(answers.ticket(), endingIn(60_000))
+    const endingIn = (ms: number): CachedResponse => {
+      const found = find(key)!
+      return { ...found, stored: { ...found.stored, expiresAt: new Date(line.latestMs() + ms) } }
+    }
+    cache.keep(cache.ticket(), key, endingIn(60_000))
     expect(find(key)).toBeDefined()
-    answers.keep(answers.ticket(), endingIn(0))
+    cache.keep(cache.ticket(), key, endingIn(0))
     expect(find(key)).toBeUndefined()
 
     const again = await placed()
     const kept = find(again)!
     wire.cut()
     await vi.waitFor(() => expect(line.isCurrent()).toBe(false), SOON)
-    const ticket = answers.ticket()
+    const ticket = cache.ticket()
     await vi.waitFor(() => expect(line.isCurrent()).toBe(true), SOON)
-    answers.keep(ticket, kept)
+    cache.keep(ticket, again, kept)
     expect(find(again)).toBeUndefined()
   })
 
@@ -208,7 +196,7 @@ it('with the record trigger disabled, an early expiry is not announced, and the 
     await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_move')
     await expireNow(told)
     await vi.waitFor(() => expect(find(told)).toBeUndefined(), SOON)
-    // What is known of is docs/decisions/0016: whoever switches it off has to start the nodes anew.
+    // docs/decisions/0016 says so: whoever switches it off has to start the nodes anew.
     expect(find(key)).toBeDefined()
   } finally {
     await bench.rows('ALTER TABLE idempotency_records ENABLE TRIGGER records_move')
@@ -238,22 +226,11 @@ describe('the LISTEN connection of the response cache', () => {
   })
 
   it('that can’t be opened leaves the cache empty', async () => {
-    const deaf = openAnswers(openNotifications('postgresql://postgres@127.0.0.1:1/nowhere'), { maxBytes: MANY_BYTES })
+    const nowhere = openNotifications('postgresql://postgres@127.0.0.1:1/nowhere')
+    const deaf = openResponseCache(nowhere, { maxBytes: MANY_BYTES })
     const key = newKey()
-    await bench.place(scriptedGateway(), ORDER, { key, boundary: { ...bench.boundary, answers: deaf } })
-    expect(deaf.find(TENANT, PLACE_ORDER, key)).toBeUndefined()
+    await place(key, { into: deaf })
+    expect(deaf.find(key)).toBeUndefined()
+    await nowhere.close()
   })
-})
-
-it.each([
-  ['for every use', 0, [true, false, false, true]],
-  ['at most once per step', 3_600_000, [false, false, true, true]],
-])('a full cache drops the least recently used response; the last use is updated %s', async (_, useStepMs, stay) => {
-  answers = openAnswers(line, { maxBytes: 5300, useStepMs })
-  const keys = [newKey(), newKey(), newKey(), newKey()]
-  for (const key of keys) {
-    await place(key)
-    find(keys[0]!)
-  }
-  expect(keys.map((key) => find(key) !== undefined)).toEqual(stay)
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fromNode, type ReadBody, readWhole } from '../../lib/http/incoming'
+import { NodeIncoming, type ReadBody, readWhole } from '../../lib/fast-path/node-incoming'
 
 const LIMIT = 100
 
@@ -43,14 +43,14 @@ async function hangUp({ request, socket }: Awaited<ReturnType<typeof arrive>>): 
 it('the read of a body fails at once when its client has already disconnected', async () => {
   const call = await arrive()
   await hangUp(call)
-  const incoming = fromNode(call.request, call.response)
+  const incoming = new NodeIncoming(call.request, call.response, 0)
   await expect(incoming.read(LIMIT)).rejects.toThrow('its sender has gone')
   expect(incoming.signal.aborted).toBe(true)
 })
 
 it('the read of a body fails when its client disconnects during the read', async () => {
   const call = await arrive()
-  const incoming = fromNode(call.request, call.response)
+  const incoming = new NodeIncoming(call.request, call.response, 0)
   const { signal } = incoming
   const read = incoming.read(LIMIT)
   expect(signal.aborted).toBe(false)
