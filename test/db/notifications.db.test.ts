@@ -41,3 +41,12 @@ it('a LISTEN connection that is closed is no longer current, and does not come b
   expect(await line.listen()).toBe(false)
   expect(lost).toBe(1)
 })
+
+it('a channel that is added after listen() is refused: its notifications would not be heard', async () => {
+  const line = openNotifications('postgresql://postgres@127.0.0.1:1/nowhere')
+  closing.push(() => line.close())
+  line.on('early', () => {})
+  await line.listen()
+  line.on('early', () => {})
+  expect(() => line.on('late', () => {})).toThrow('late was not known when LISTEN began')
+})
