@@ -89,8 +89,8 @@ function disagreements(row: Row, succeeded: readonly Entry[]): string[] {
     wrong.push(`answered with ${effectRef}, and the ledger has ${JSON.stringify(ledger)}`)
   if (effectRef !== null && !row.booked.some(({ ref }) => ref === effectRef))
     wrong.push(`answered with ${effectRef}, which the provider does not have`)
-  if (row.endpoint === ORDERS && orderStatus !== null && !STATUSES[orderOutcome(status)].includes(orderStatus))
-    wrong.push(`answered ${status}, and its order is ${orderStatus}`)
+  if (row.endpoint === ORDERS && orderStatus !== null && !STATUSES[orderOutcome(status, state)].includes(orderStatus))
+    wrong.push(`it is ${state}, answered ${status}, and its order is ${orderStatus}`)
   return wrong
 }
 
@@ -101,8 +101,9 @@ const STATUSES: Record<OrderOutcome, readonly string[]> = {
   abandoned: ['abandoned'],
   open: ['pending_payment'],
 }
-function orderOutcome(status: number | null): OrderOutcome {
+function orderOutcome(status: number | null, state: State): OrderOutcome {
   if (status === 201) return 'paid'
   if (status === 402) return 'declined'
-  return status === 408 ? 'abandoned' : 'open'
+  // A key that expires without an answer was proven not executed, and its order ends with it.
+  return status === 408 || state === 'expired' ? 'abandoned' : 'open'
 }
