@@ -82,7 +82,9 @@ const NOT_HTTP = codesIn(followed<oas31.ResponseObject>(openApi.components!.resp
 export function undocumentedIn(exchange: Exchange): string[] {
   const { pathname } = new URL(exchange.url)
   if (!pathname.startsWith('/api/')) return []
-  const found = operations.find(({ method, path }) => method === exchange.method && path.test(pathname))
+  // A path of its own is meant, whatever its methods are.
+  const first = operations.find(({ path }) => path.test(pathname))
+  const found = operations.find(({ method, path }) => method === exchange.method && path.source === first?.path.source)
   const called = `${exchange.method} ${pathname} answered ${exchange.status}`
   if (found) return undocumentedOf(found, exchange).map((what) => `${called}: ${what} (${found.name})`)
   const unknown = /^(GET|POST|PUT|PATCH|DELETE)$/.test(exchange.method) && exchange.status < 400
